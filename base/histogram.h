@@ -1,0 +1,61 @@
+// Histogram: log-linear counts of nanosecond values. Values below 128 are exact; above, each power
+// of two is cut into 128 buckets, so a value is at most 1/256 away from the middle of its bucket.
+// Covers 0 ns to over 18 minutes; larger values are counted as saturated. Bounded memory, no
+// allocation after construction, one increment per sample. Mergeable by addition.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace blkfair {
+
+class Histogram {
+ public:
+  static constexpr unsigned kSubBits = 7;
+  static constexpr unsigned kMaxBits = 40;  // 2^40 ns is 18.3 minutes
+  static constexpr uint32_t kBuckets = (kMaxBits - kSubBits + 1) << kSubBits;
+
+  Histogram();
+
+  // One sample; `ns` must not be negative (the caller counts those as clock anomalies).
+  void Add(int64_t ns) { counts_[BucketOf(static_cast<uint64_t>(ns))]++; }
+  void Merge(const Histogram& other);
+  void Clear();
+
+  uint64_t total() const;
+  // Samples at or above 2^kMaxBits ns: they sit in the last bucket.
+  uint64_t saturated() const { return counts_[kBuckets]; }
+
+  struct Percentile {
+    int64_t ns = 0;
+    bool at_least = false;  // the sample lies in the saturated bucket: the value is ">= ns"
+  };
+  // The value below or at which a fraction p (0 < p < 1) of the samples lies (middle of its
+  // bucket). Empty unless total() * (1 - p) >= 10: fewer samples beyond p say nothing.
+  std::optional<Percentile> Quantile(double p) const;
+
+  // Non-empty buckets, as (bucket index, count), ascending: the sparse form of the record.
+  std::vector<std::pair<uint32_t, uint64_t>> Sparse() const;
+  void AddBucket(uint32_t bucket, uint64_t count);
+
+  static constexpr uint32_t BucketOf(uint64_t ns) {
+    if (ns >> kSubBits == 0) return static_cast<uint32_t>(ns);
+    if (ns >> kMaxBits != 0) return kBuckets;
+    const unsigned shift = static_cast<unsigned>(std::bit_width(ns)) - (kSubBits + 1);
+    return ((shift << kSubBits) + static_cast<uint32_t>(ns >> shift));
+  }
+  // The middle of a bucket, in ns.
+  static int64_t BucketMiddle(uint32_t bucket);
+  // The width of the bucket that holds ns: the resolution of a percentile there.
+  static int64_t BucketWidth(int64_t ns);
+
+ private:
+  std::unique_ptr<uint64_t[]> counts_;  // kBuckets + 1, the last one for saturated samples
+};
+
+}  // namespace blkfair

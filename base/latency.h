@@ -1,0 +1,49 @@
+// LatencyStats: one class of latency (slat, clat or lat) of one direction: exact count, sum, min,
+// max and spread beside the histogram. Owned by one job; merged after the run.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "base/histogram.h"
+
+namespace blkfair {
+
+class LatencyStats {
+ public:
+  // `ns` must be >= 0.
+  void Add(int64_t ns) {
+    histogram_.Add(ns);
+    const auto u = static_cast<uint64_t>(ns);
+    count_++;
+    sum_ns_ += u;
+    sum_squares_ += static_cast<unsigned __int128>(u) * u;
+    if (ns < min_ns_) min_ns_ = ns;
+    if (ns > max_ns_) max_ns_ = ns;
+  }
+  void Merge(const LatencyStats& other);
+
+  uint64_t count() const { return count_; }
+  uint64_t sum_ns() const { return sum_ns_; }
+  // Absent (not zero) while there is no sample.
+  std::optional<int64_t> min_ns() const;
+  std::optional<int64_t> max_ns() const;
+  std::optional<double> mean_ns() const;
+  std::optional<double> stddev_ns() const;  // population form; absent below 2 samples
+  const Histogram& histogram() const { return histogram_; }
+
+  // Rebuilds stats from their stored form (results/record). stddev is kept through `sum_squares`.
+  static LatencyStats Restore(Histogram histogram, uint64_t count, uint64_t sum_ns, int64_t min_ns,
+                              int64_t max_ns, double stddev_ns);
+
+ private:
+  Histogram histogram_;
+  uint64_t count_ = 0;
+  uint64_t sum_ns_ = 0;
+  unsigned __int128 sum_squares_ = 0;
+  int64_t min_ns_ = std::numeric_limits<int64_t>::max();
+  int64_t max_ns_ = 0;
+};
+
+}  // namespace blkfair

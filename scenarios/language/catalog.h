@@ -1,0 +1,35 @@
+// The catalog: the parameter tables of every part, gathered by the harness and handed to the
+// scenario reader, which therefore checks every key without knowing any part.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/params.h"
+
+namespace blkfair {
+
+struct PartInfo {
+  std::string_view name;
+  std::string_view help;
+  std::span<const ParamSpec> params;
+  // Engines: one I/O at a time, so iodepth must be 1.
+  bool synchronous = false;
+  // Fixtures: how many queues these values make. Null for engines and assertions.
+  uint32_t (*queue_count)(const ParamValues&) = nullptr;
+  // An impossible combination within one table, as one sentence; empty when fine. May be null.
+  std::optional<std::string> (*check)(const ParamValues&) = nullptr;
+};
+
+struct Catalog {
+  std::vector<PartInfo> engines;
+  std::vector<PartInfo> fixtures;
+  std::vector<PartInfo> assertions;
+};
+
+const PartInfo* FindPart(std::span<const PartInfo> parts, std::string_view name);
+
+}  // namespace blkfair

@@ -1,0 +1,104 @@
+// The scenario as plain values: what the reader makes of a TOML file, with every default filled in.
+// No invariants beyond those the reader checked; copied freely.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/params.h"
+
+namespace blkfair {
+
+struct QueueRef {
+  std::string fixture;
+  uint32_t index = 0;
+  std::string Name() const { return fixture + ":" + std::to_string(index); }
+  bool operator==(const QueueRef&) const = default;
+};
+
+enum class Rw : uint8_t { kRead, kWrite, kRandRead, kRandWrite, kRw, kRandRw };
+constexpr bool IsRandom(Rw rw) {
+  return rw == Rw::kRandRead || rw == Rw::kRandWrite || rw == Rw::kRandRw;
+}
+constexpr bool Reads(Rw rw) { return rw != Rw::kWrite && rw != Rw::kRandWrite; }
+constexpr bool Writes(Rw rw) { return rw != Rw::kRead && rw != Rw::kRandRead; }
+std::string_view RwName(Rw rw);
+
+struct FixtureSpec {
+  std::string name;
+  std::string kind;        // "null_blk", "sim", ...
+  ParamValues params;      // of that kind's table
+  uint32_t queues = 0;     // how many queues it will make
+};
+
+struct JobSpec {
+  std::string name;
+  QueueRef queue;
+  Rw rw = Rw::kRandRead;
+  uint32_t rwmixread_percent = 50;
+  uint64_t bs_bytes = 4096;
+  uint32_t iodepth = 1;
+  uint32_t batch_submit = 1;
+  uint32_t batch_complete = 1;
+  uint32_t numjobs = 1;
+  std::string engine;
+  bool direct = true;
+  uint64_t offset_bytes = 0;
+  uint64_t size_bytes = 0;        // 0: to the end of the queue
+  uint64_t seed = 0;              // of this job; mixed with the scenario's seed
+  int64_t think_time_ns = 0;      // pause between a completion and the next I/O of that slot
+  int64_t start_delay_ns = 0;     // after the phase's start barrier
+  ParamValues engine_params;      // of that engine's table
+};
+
+struct PhaseSpec {
+  std::string name;
+  std::vector<std::string> jobs;
+  int64_t settle_ns = 0;   // at most so long until active_queues is as expected
+  int64_t ramp_ns = 0;
+  int64_t runtime_ns = 0;
+  bool solo = false;       // made by `solo = [...]`: one job alone
+};
+
+enum class Contention : uint8_t { kRequired, kAbsent, kAny };
+std::string_view ContentionName(Contention contention);
+
+struct AssertSpec {
+  std::string name;
+  std::string kind;                  // "share", "slowdown", ...
+  std::vector<std::string> phases;   // judged in each of these
+  Contention contention = Contention::kRequired;
+  ParamValues params;                // of that kind's table
+};
+
+struct GuestSpec {
+  uint32_t vcpus = 1;
+  uint64_t memory_bytes = uint64_t{1024} << 20;
+};
+
+struct Scenario {
+  std::string name;
+  std::string situation;
+  std::string expectation;
+  std::string why;
+  uint64_t seed = 1;
+  GuestSpec guest;
+  int64_t window_ns = 100'000'000;         // of the time series
+  int64_t occupancy_interval_ns = 0;       // between two samples of tag occupancy
+  std::vector<FixtureSpec> fixtures;
+  std::vector<JobSpec> jobs;
+  std::vector<PhaseSpec> phases;
+  std::vector<AssertSpec> asserts;
+
+  const FixtureSpec* FindFixture(std::string_view name) const;
+  const JobSpec* FindJob(std::string_view name) const;
+  const PhaseSpec* FindPhase(std::string_view name) const;
+  // The phase in which `job` runs alone (made by `solo`, or with it as the only job), or null.
+  const PhaseSpec* SoloPhaseOf(std::string_view job) const;
+  // Longest time that the phases may take, settling included; ns.
+  int64_t LengthNs() const;
+};
+
+}  // namespace blkfair
