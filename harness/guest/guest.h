@@ -1,0 +1,51 @@
+// The guest executor's public face: boots a kernel in QEMU, runs one scenario in it, and brings the
+// Record out. Owns the QEMU process and the work folder; called by one thread.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "harness/run/run.h"
+#include "results/record.h"
+#include "scenarios/language/model.h"
+
+namespace blkfair {
+
+// A kernel that can be booted, with the modules that belong to it.
+struct Kernel {
+  std::string asked;            // what the user said: "debian:6.12", "host", a path
+  std::string image;            // path of the bzImage
+  std::string release;          // "6.12.117+deb12-amd64"; read from the image's header
+  std::string modules_root;     // folder that holds lib/modules/RELEASE; empty: no modules
+  std::string config_file;      // empty when unknown
+};
+
+// "debian:6.1", "debian:6.12", "host", a bzImage, or a built kernel tree. Fetches and caches what
+// is not there yet, one line per step through `say`. kUsage when the words name no kernel.
+Result<Kernel> ResolveKernel(const std::string& asked,
+                             const std::function<void(const std::string&)>& say);
+
+enum class GuestTime : uint8_t { kVirtual, kReal };
+
+struct GuestOptions {
+  Kernel kernel;
+  GuestTime time = GuestTime::kVirtual;
+  std::string init_executable;      // blkfair-guest
+  std::string work_folder;          // made by the caller; everything is written below it
+  std::string console_file;         // where the guest's console goes
+  std::function<bool()> interrupted;
+  std::function<void(const RunProgress&)> progress;
+};
+
+// Never fails as a call: what went wrong is the Record's outcome (kDied, kError, kInterrupted, with
+// the last console lines in outcome_why). Phases that were finished before are in it.
+Record RunInGuest(const Scenario& scenario, const std::string& canonical_toml,
+                  const GuestOptions& options);
+
+// Whether /dev/kvm can be used by this process.
+bool KvmWorks();
+
+}  // namespace blkfair

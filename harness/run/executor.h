@@ -1,0 +1,66 @@
+// PhaseExecutor: runs the jobs of one phase together and hands back what each of them observed. The
+// thread executor gives every job a thread of its own and real time; the sim executor drives all
+// jobs from one event queue in virtual time. Used by the orchestrator's thread only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/queue.h"
+#include "base/result.h"
+#include "results/record.h"
+#include "scenarios/language/model.h"
+
+namespace blkfair {
+
+// One clone of one job on its queue.
+struct JobPlan {
+  const JobSpec* spec = nullptr;
+  uint32_t clone = 0;
+  const Queue* queue = nullptr;
+  uint64_t seed = 0;               // of this clone: a pure function of scenario seed, job and clone
+};
+
+struct PhasePlan {
+  std::vector<JobPlan> jobs;
+  int64_t ramp_ns = 0;
+  int64_t runtime_ns = 0;
+  int64_t series_cell_ns = 100'000'000;
+  int64_t sample_interval_ns = 0;  // 0: `sample` is not called
+  int64_t drain_limit_ns = 30'000'000'000;
+};
+
+struct PhaseHooks {
+  // Polled at least every 100 ms: true ends the phase early (what was measured is kept).
+  std::function<bool()> interrupted;
+  // About every 500 ms, from the orchestrator's thread; time since the start barrier.
+  std::function<void(int64_t elapsed_ns)> progress;
+  // Every sample_interval_ns from the barrier until the window closes: on a thread of its own for
+  // the thread executor, from the event queue for sim. `at_ns` counts from the barrier.
+  std::function<void(int64_t at_ns)> sample;
+};
+
+struct PhaseResult {
+  std::vector<JobRecord> jobs;     // as in the plan
+  int64_t window_open_ns = 0;      // since the barrier
+  int64_t window_close_ns = 0;
+  bool interrupted = false;
+};
+
+class PhaseExecutor {
+ public:
+  virtual ~PhaseExecutor() = default;
+
+  // Opens every engine first: if one fails, none starts, and its error is returned.
+  virtual Result<PhaseResult> RunPhase(const PhasePlan& plan, const PhaseHooks& hooks) = 0;
+
+  // The run's own clock, for settling and events.
+  virtual int64_t NowNs() const = 0;
+  // False when interrupted() said so.
+  virtual bool Sleep(int64_t ns, const std::function<bool()>& interrupted) = 0;
+  virtual ClockFacts clock_facts() const = 0;
+};
+
+}  // namespace blkfair
