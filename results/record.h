@@ -105,6 +105,7 @@ struct PhaseRecord {
   bool solo = false;
   bool partial = false;            // cut short: the window is shorter than asked
   int64_t settle_ns = 0;           // how long settling took
+  int64_t nudge_ns = 0;            // the start was moved by so much: a function of the seed
   bool settled = true;             // active_queues reached what was expected
   int64_t window_open_ns = 0;
   int64_t window_close_ns = 0;

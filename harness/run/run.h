@@ -27,6 +27,7 @@ struct RunProgress {
 struct RunOptions {
   const Scenario* scenario = nullptr;
   std::string canonical_toml;
+  std::string scenario_hash;
   std::string executor_name;            // "guest" | "host" | "sim"
   std::string time_name;                // "virtual" | "real" | "simulated"
   KernelFs* fs = nullptr;

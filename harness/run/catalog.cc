@@ -1,0 +1,48 @@
+#include "harness/run/catalog.h"
+
+#include "engines/engine_table.h"
+#include "kmod_setup/fixture_table.h"
+#include "results/fairness/assertion.h"
+
+namespace blkfair {
+
+namespace {
+
+Catalog Gather() {
+  Catalog catalog;
+  for (const EngineInfo* engine : AllEngines()) {
+    PartInfo part;
+    part.name = engine->name;
+    part.help = engine->help;
+    part.params = engine->params;
+    part.synchronous = engine->synchronous;
+    catalog.engines.push_back(part);
+  }
+  for (const FixtureInfo* fixture : AllFixtures()) {
+    PartInfo part;
+    part.name = fixture->name;
+    part.help = fixture->help;
+    part.params = fixture->params;
+    part.queue_count = fixture->queue_count;
+    part.check = fixture->check;
+    catalog.fixtures.push_back(part);
+  }
+  for (const AssertionInfo* assertion : AllAssertions()) {
+    PartInfo part;
+    part.name = assertion->name;
+    part.help = assertion->help;
+    part.params = assertion->params;
+    part.check = assertion->check;
+    catalog.assertions.push_back(part);
+  }
+  return catalog;
+}
+
+}  // namespace
+
+const Catalog& TheCatalog() {
+  static const Catalog catalog = Gather();
+  return catalog;
+}
+
+}  // namespace blkfair

@@ -1,0 +1,272 @@
+#include "harness/run/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "engines/engine_table.h"
+#include "harness/measure/environment.h"
+#include "harness/measure/occupancy.h"
+#include "harness/run/executor.h"
+#include "harness/run/occupancy_sources.h"
+#include "harness/run/phase_record.h"
+#include "harness/run/sim_executor.h"
+#include "harness/run/thread_executor.h"
+#include "harness/run/version.h"
+#include "kmod_setup/fixture_table.h"
+
+namespace blkfair {
+
+namespace {
+
+constexpr int64_t kSettlePollNs = 100'000'000;
+// A phase starts a little later for another seed: the start is one of the things that may move a
+// deterministic run onto another path, and seeds are how its spread is sampled.
+constexpr uint64_t kNudgeMaxNs = 10'000'000;
+
+class Run {
+ public:
+  explicit Run(const RunOptions& options) : options_(options), scenario_(*options.scenario) {}
+
+  Record Go();
+
+ private:
+  Result<void> Main();
+  Result<void> MakeFixtures();
+  Result<void> Require();
+  Result<void> SetUp();
+  Result<void> Restore();
+  Result<PhaseRecord> RunPhase(const PhaseSpec& phase, uint32_t index);
+  void Settle(const PhaseSpec& phase, PhaseRecord* record);
+
+  const Queue& QueueOf(const QueueRef& ref) const;
+  bool Interrupted() const { return options_.interrupted && options_.interrupted(); }
+  void Event(std::string text) {
+    record_.events.push_back({executor_->NowNs() - began_ns_, std::move(text)});
+  }
+  void Progress(const std::string& phase, uint32_t index, int64_t elapsed_ns, int64_t length_ns) {
+    if (!options_.progress) return;
+    options_.progress({phase, index, static_cast<uint32_t>(scenario_.phases.size()), elapsed_ns,
+                       length_ns});
+  }
+
+  const RunOptions& options_;
+  const Scenario& scenario_;
+  Record record_;
+  std::unique_ptr<PhaseExecutor> executor_;
+  const SimExecutor* sim_ = nullptr;  // executor_, when the scenario is simulated
+  FixtureContext context_;
+  std::vector<std::unique_ptr<Fixture>> fixtures_;  // as in the scenario
+  size_t set_up_ = 0;                               // how many of them stand
+  int64_t began_ns_ = 0;
+};
+
+const Queue& Run::QueueOf(const QueueRef& ref) const {
+  for (size_t i = 0; i < scenario_.fixtures.size(); i++) {
+    if (scenario_.fixtures[i].name != ref.fixture) continue;
+    CHECK(ref.index < fixtures_[i]->queues().size());
+    return fixtures_[i]->queues()[ref.index];
+  }
+  CHECK(false && "the reader checked every queue reference");
+}
+
+Result<void> Run::MakeFixtures() {
+  context_.fs = options_.fs;
+  context_.modules = options_.modules;
+  context_.journal = options_.journal;
+  context_.sleep = [this](int64_t ns) {
+    return executor_->Sleep(ns, [this] { return Interrupted(); });
+  };
+  for (const FixtureSpec& spec : scenario_.fixtures) {
+    const FixtureInfo* info = FindFixture(spec.kind);
+    CHECK(info != nullptr);
+    fixtures_.push_back(info->create(spec.name, spec.params, context_));
+  }
+  return {};
+}
+
+Result<void> Run::Require() {
+  for (const auto& fixture : fixtures_) RETURN_IF_ERROR(fixture->Require());
+  for (const JobSpec& job : scenario_.jobs) {
+    const EngineInfo* engine = FindEngine(job.engine);
+    CHECK(engine != nullptr);
+    RETURN_IF_ERROR(engine->probe());
+  }
+  return {};
+}
+
+Result<void> Run::SetUp() {
+  for (size_t i = 0; i < fixtures_.size(); i++) {
+    const FixtureSpec& spec = scenario_.fixtures[i];
+    Progress("set up " + spec.name, 0, 0, 0);
+    RETURN_IF_ERROR(fixtures_[i]->SetUp());
+    set_up_ = i + 1;
+    const FixtureFacts& facts = fixtures_[i]->facts();
+    record_.fixtures.push_back({spec.name, spec.kind, facts.tags.shared, facts.tags.nr_tags,
+                                facts.tags.nr_reserved_tags, facts.tags.nr_hw_queues,
+                                facts.settings});
+    Event(fmt::format("fixture {} is up: {} queues", spec.name, fixtures_[i]->queues().size()));
+  }
+  return {};
+}
+
+// Everything that stands comes down, in reverse, whatever fails on the way.
+Result<void> Run::Restore() {
+  std::string failures;
+  while (set_up_ > 0) {
+    set_up_--;
+    Progress("restore " + scenario_.fixtures[set_up_].name, 0, 0, 0);
+    if (auto done = fixtures_[set_up_]->TearDown(); !done) {
+      failures += (failures.empty() ? "" : "; ") + done.error().message;
+    }
+  }
+  if (failures.empty()) return {};
+  return Fail(ErrorKind::kKernel, "restore: " + failures);
+}
+
+void Run::Settle(const PhaseSpec& phase, PhaseRecord* record) {
+  if (sim_ != nullptr) return;
+  std::vector<Queue> queues;
+  for (const auto& fixture : fixtures_) {
+    if (!fixture->facts().tags.shared) continue;
+    queues.insert(queues.end(), fixture->queues().begin(), fixture->queues().end());
+  }
+  const int64_t began_ns = executor_->NowNs();
+  DebugfsOccupancy occupancy(*options_.fs, queues);
+  std::vector<TagReading> readings(queues.size());
+  while (true) {
+    occupancy.Read(readings);
+    uint32_t users = 0;
+    for (const TagReading& reading : readings) {
+      users = std::max(users, reading.active_queues.value_or(0));
+    }
+    record->settle_ns = executor_->NowNs() - began_ns;
+    record->settled = users == 0;
+    if (users == 0 || record->settle_ns >= phase.settle_ns) return;
+    Progress("settle " + phase.name, 0, record->settle_ns, phase.settle_ns);
+    if (!executor_->Sleep(kSettlePollNs, [this] { return Interrupted(); })) return;
+  }
+}
+
+Result<PhaseRecord> Run::RunPhase(const PhaseSpec& phase, uint32_t index) {
+  PhaseRecord record;
+  record.name = phase.name;
+  record.solo = phase.solo;
+  Settle(phase, &record);
+  record.nudge_ns = static_cast<int64_t>(
+      MixSeed(scenario_.seed, HashOf(phase.name)) % kNudgeMaxNs);
+  executor_->Sleep(record.nudge_ns, [this] { return Interrupted(); });
+
+  PhasePlan plan;
+  plan.ramp_ns = phase.ramp_ns;
+  plan.runtime_ns = phase.runtime_ns;
+  plan.series_cell_ns = scenario_.window_ns;
+  plan.sample_interval_ns = scenario_.occupancy_interval_ns;
+  for (const std::string& name : phase.jobs) {
+    const JobSpec* job = scenario_.FindJob(name);
+    CHECK(job != nullptr);
+    for (uint32_t clone = 0; clone < job->numjobs; clone++) {
+      const uint64_t seed = MixSeed(MixSeed(scenario_.seed, HashOf(name)), job->seed + clone);
+      plan.jobs.push_back({job, clone, &QueueOf(job->queue), seed});
+    }
+  }
+  const std::vector<Queue> queues = QueuesOf(plan);
+  std::vector<MeteredSet> sets;
+  for (const FixtureRecord& fixture : record_.fixtures) {
+    sets.push_back({fixture.name, fixture.shared, fixture.nr_tags - fixture.nr_reserved_tags});
+  }
+  const int64_t length_ns = phase.ramp_ns + phase.runtime_ns;
+  std::unique_ptr<OccupancySource> source;
+  if (sim_ != nullptr) {
+    source = std::make_unique<SimOccupancy>(*sim_, queues);
+  } else {
+    source = std::make_unique<DebugfsOccupancy>(*options_.fs, queues);
+  }
+  const auto samples_max = static_cast<uint32_t>(length_ns / std::max<int64_t>(1, plan.sample_interval_ns) + 2);
+  OccupancyMeter meter(MeteredQueuesOf(plan, queues), sets, source.get(), samples_max);
+
+  PhaseHooks hooks;
+  hooks.interrupted = [this] { return Interrupted(); };
+  hooks.progress = [&](int64_t elapsed_ns) { Progress(phase.name, index, elapsed_ns, length_ns); };
+  hooks.sample = [&](int64_t at_ns) { meter.Sample(at_ns); };
+  Event(fmt::format("phase {} starts", phase.name));
+  hooks.progress(0);
+  ASSIGN_OR_RETURN(PhaseResult result, executor_->RunPhase(plan, hooks));
+  FillPhaseRecord(queues, std::move(result), &record);
+  meter.Finish(record.window_open_ns, record.window_close_ns, &record.queues, &record.tag_sets);
+  Event(fmt::format("phase {} ends", phase.name));
+  return record;
+}
+
+Result<void> Run::Main() {
+  RETURN_IF_ERROR(MakeFixtures());
+  RETURN_IF_ERROR(Require());
+  if (sim_ == nullptr) ReadEnvironment(*options_.fs, &record_.environment);
+  const ClockFacts clock = executor_->clock_facts();
+  record_.environment.clock = clock.source;
+  record_.environment.clock_read_cost_ns = clock.read_cost_ns;
+  RETURN_IF_ERROR(SetUp());
+  uint32_t index = 0;
+  for (const PhaseSpec& phase : scenario_.phases) {
+    if (Interrupted()) return Fail(ErrorKind::kInterrupted, "interrupted before phase " + phase.name);
+    ASSIGN_OR_RETURN(PhaseRecord record, RunPhase(phase, ++index));
+    record_.phases.push_back(std::move(record));
+    if (options_.phase_done) options_.phase_done(record_.phases.back());
+  }
+  if (Interrupted()) return Fail(ErrorKind::kInterrupted, "interrupted");
+  return {};
+}
+
+Record Run::Go() {
+  record_.tool_version = kVersion;
+  record_.scenario_name = scenario_.name;
+  record_.scenario_toml = options_.canonical_toml;
+  record_.scenario_hash = options_.scenario_hash;
+  record_.seed = scenario_.seed;
+  record_.environment.executor = options_.executor_name;
+  record_.environment.time = options_.time_name;
+  if (IsSimulated(scenario_)) {
+    auto sim = std::make_unique<SimExecutor>();
+    sim_ = sim.get();
+    executor_ = std::move(sim);
+  } else {
+    executor_ = std::make_unique<ThreadExecutor>();
+  }
+  began_ns_ = executor_->NowNs();
+  const Result<void> done = Main();
+  const Result<void> restored = Restore();
+  record_.outcome = RunOutcome::kComplete;
+  if (!done) {
+    record_.outcome_why = done.error().message;
+    switch (done.error().kind) {
+      case ErrorKind::kUnmet: record_.outcome = RunOutcome::kUnmet; break;
+      case ErrorKind::kInterrupted: record_.outcome = RunOutcome::kInterrupted; break;
+      default: record_.outcome = RunOutcome::kError; break;
+    }
+  }
+  if (!restored) {
+    record_.outcome = RunOutcome::kError;
+    record_.outcome_why += (record_.outcome_why.empty() ? "" : "; ") + restored.error().message;
+  }
+  return std::move(record_);
+}
+
+}  // namespace
+
+Record RunScenario(const RunOptions& options) {
+  CHECK(options.scenario != nullptr);
+  return Run(options).Go();
+}
+
+bool IsSimulated(const Scenario& scenario) {
+  return std::none_of(scenario.fixtures.begin(), scenario.fixtures.end(), [](const auto& spec) {
+    const FixtureInfo* info = FindFixture(spec.kind);
+    return info == nullptr || info->needs_kernel;
+  });
+}
+
+}  // namespace blkfair
