@@ -21,6 +21,11 @@ class Histogram {
   static constexpr uint32_t kBuckets = (kMaxBits - kSubBits + 1) << kSubBits;
 
   Histogram();
+  Histogram(const Histogram& other);
+  Histogram& operator=(const Histogram& other);
+  Histogram(Histogram&&) noexcept = default;
+  Histogram& operator=(Histogram&&) noexcept = default;
+  ~Histogram() = default;
 
   // One sample; `ns` must not be negative (the caller counts those as clock anomalies).
   void Add(int64_t ns) { counts_[BucketOf(static_cast<uint64_t>(ns))]++; }
@@ -49,7 +54,7 @@ class Histogram {
     const unsigned shift = static_cast<unsigned>(std::bit_width(ns)) - (kSubBits + 1);
     return ((shift << kSubBits) + static_cast<uint32_t>(ns >> shift));
   }
-  // The middle of a bucket, in ns.
+  // The middle of a bucket, in ns; of the saturated bucket, its lower end.
   static int64_t BucketMiddle(uint32_t bucket);
   // The width of the bucket that holds ns: the resolution of a percentile there.
   static int64_t BucketWidth(int64_t ns);

@@ -10,6 +10,9 @@
 
 namespace blkfair {
 
+// Sums of squares outgrow 64 bits within seconds. (ISO C++ has no such type: hence the marker.)
+__extension__ using Uint128 = unsigned __int128;
+
 class LatencyStats {
  public:
   // `ns` must be >= 0.
@@ -18,7 +21,7 @@ class LatencyStats {
     const auto u = static_cast<uint64_t>(ns);
     count_++;
     sum_ns_ += u;
-    sum_squares_ += static_cast<unsigned __int128>(u) * u;
+    sum_squares_ += static_cast<Uint128>(u) * u;
     if (ns < min_ns_) min_ns_ = ns;
     if (ns > max_ns_) max_ns_ = ns;
   }
@@ -31,9 +34,13 @@ class LatencyStats {
   std::optional<int64_t> max_ns() const;
   std::optional<double> mean_ns() const;
   std::optional<double> stddev_ns() const;  // population form; absent below 2 samples
+  // The histogram's quantile, kept within [min, max], so that p(i) <= p(i+1) <= max.
+  std::optional<Histogram::Percentile> Quantile(double p) const;
   const Histogram& histogram() const { return histogram_; }
 
-  // Rebuilds stats from their stored form (results/record). stddev is kept through `sum_squares`.
+  // Rebuilds stats from their stored form (results/record); stddev_ns() is then the one given, if
+  // it is one that `count` samples with this sum can have. min, max and stddev are not looked at
+  // where count leaves them absent.
   static LatencyStats Restore(Histogram histogram, uint64_t count, uint64_t sum_ns, int64_t min_ns,
                               int64_t max_ns, double stddev_ns);
 
@@ -41,7 +48,7 @@ class LatencyStats {
   Histogram histogram_;
   uint64_t count_ = 0;
   uint64_t sum_ns_ = 0;
-  unsigned __int128 sum_squares_ = 0;
+  Uint128 sum_squares_ = 0;
   int64_t min_ns_ = std::numeric_limits<int64_t>::max();
   int64_t max_ns_ = 0;
 };
