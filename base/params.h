@@ -32,6 +32,10 @@ enum class ParamShape : uint8_t {
   kOneOrList,  // either; a single value stands for all
 };
 
+// What a kString parameter names, if anything: the scenario reader checks that it exists. A queue
+// is named "FIXTURE:INDEX".
+enum class ParamRef : uint8_t { kNone, kJob, kQueue, kJobOrQueue, kPhase };
+
 // The value of a kMetricValue parameter, in the base unit that its text named.
 struct MetricValue {
   enum class Unit : uint8_t { kNone, kNanoseconds, kBytes, kFraction };
@@ -44,8 +48,8 @@ struct ParamSpec {
   std::string_view name;
   ParamType type = ParamType::kString;
   ParamShape shape = ParamShape::kOne;
-  // As it would stand in the scenario, without quotes. Empty: there is no default, and the key is
-  // either required or absent.
+  // As it would stand in the scenario, without quotes; elements of a list parted by commas. Empty:
+  // there is no default, and the key is either required or absent.
   std::string_view default_text = {};
   bool required = false;
   // Inclusive bounds in the base unit (bytes, ns, fraction); for strings they are not used.
@@ -53,6 +57,7 @@ struct ParamSpec {
   double max = std::numeric_limits<double>::infinity();
   std::string_view choices = {};  // "none|mq-deadline|bfq"
   std::string_view help = {};     // one sentence, no full stop
+  ParamRef refers = ParamRef::kNone;
 };
 
 using ParamValue =

@@ -24,6 +24,7 @@ Result<double> ParsePercent(std::string_view text);
 // The shortest exact form, which the parser above reads back to the same value: "128KiB", "1500us".
 std::string FormatSize(int64_t bytes);
 std::string FormatDuration(int64_t ns);
+std::string FormatPercent(double fraction);
 
 // For people, not for parsers: three or four significant digits. "1.09 ms", "34.2k", "1.75 MiB/s".
 std::string HumanDuration(double ns);

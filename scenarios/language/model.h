@@ -31,6 +31,7 @@ struct FixtureSpec {
   std::string kind;        // "null_blk", "sim", ...
   ParamValues params;      // of that kind's table
   uint32_t queues = 0;     // how many queues it will make
+  bool operator==(const FixtureSpec&) const = default;
 };
 
 struct JobSpec {
@@ -51,6 +52,7 @@ struct JobSpec {
   int64_t think_time_ns = 0;      // pause between a completion and the next I/O of that slot
   int64_t start_delay_ns = 0;     // after the phase's start barrier
   ParamValues engine_params;      // of that engine's table
+  bool operator==(const JobSpec&) const = default;
 };
 
 struct PhaseSpec {
@@ -59,7 +61,8 @@ struct PhaseSpec {
   int64_t settle_ns = 0;   // at most so long until active_queues is as expected
   int64_t ramp_ns = 0;
   int64_t runtime_ns = 0;
-  bool solo = false;       // made by `solo = [...]`: one job alone
+  bool solo = false;       // one job alone: made by `solo = [...]`, or with a single job in `jobs`
+  bool operator==(const PhaseSpec&) const = default;
 };
 
 enum class Contention : uint8_t { kRequired, kAbsent, kAny };
@@ -71,11 +74,13 @@ struct AssertSpec {
   std::vector<std::string> phases;   // judged in each of these
   Contention contention = Contention::kRequired;
   ParamValues params;                // of that kind's table
+  bool operator==(const AssertSpec&) const = default;
 };
 
 struct GuestSpec {
   uint32_t vcpus = 1;
   uint64_t memory_bytes = uint64_t{1024} << 20;
+  bool operator==(const GuestSpec&) const = default;
 };
 
 struct Scenario {
@@ -86,7 +91,7 @@ struct Scenario {
   uint64_t seed = 1;
   GuestSpec guest;
   int64_t window_ns = 100'000'000;         // of the time series
-  int64_t occupancy_interval_ns = 0;       // between two samples of tag occupancy
+  int64_t occupancy_interval_ns = 50'000'000;       // between two samples of tag occupancy
   std::vector<FixtureSpec> fixtures;
   std::vector<JobSpec> jobs;
   std::vector<PhaseSpec> phases;
@@ -95,10 +100,11 @@ struct Scenario {
   const FixtureSpec* FindFixture(std::string_view name) const;
   const JobSpec* FindJob(std::string_view name) const;
   const PhaseSpec* FindPhase(std::string_view name) const;
-  // The phase in which `job` runs alone (made by `solo`, or with it as the only job), or null.
+  // The first phase in which `job` runs alone, or null.
   const PhaseSpec* SoloPhaseOf(std::string_view job) const;
   // Longest time that the phases may take, settling included; ns.
   int64_t LengthNs() const;
+  bool operator==(const Scenario&) const = default;
 };
 
 }  // namespace blkfair

@@ -1,0 +1,13 @@
+#include "scenarios/language/catalog.h"
+
+#include <algorithm>
+
+namespace blkfair {
+
+const PartInfo* FindPart(std::span<const PartInfo> parts, std::string_view name) {
+  const auto it = std::find_if(parts.begin(), parts.end(),
+                               [&](const PartInfo& part) { return part.name == name; });
+  return it == parts.end() ? nullptr : &*it;
+}
+
+}  // namespace blkfair

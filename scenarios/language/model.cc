@@ -1,0 +1,75 @@
+#include "scenarios/language/model.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace blkfair {
+
+namespace {
+
+template <typename T>
+const T* FindByName(const std::vector<T>& items, std::string_view name) {
+  const auto it =
+      std::find_if(items.begin(), items.end(), [&](const T& item) { return item.name == name; });
+  return it == items.end() ? nullptr : &*it;
+}
+
+}  // namespace
+
+std::string_view RwName(Rw rw) {
+  switch (rw) {
+    case Rw::kRead:
+      return "read";
+    case Rw::kWrite:
+      return "write";
+    case Rw::kRandRead:
+      return "randread";
+    case Rw::kRandWrite:
+      return "randwrite";
+    case Rw::kRw:
+      return "rw";
+    case Rw::kRandRw:
+      return "randrw";
+  }
+  CHECK(false);
+}
+
+std::string_view ContentionName(Contention contention) {
+  switch (contention) {
+    case Contention::kRequired:
+      return "required";
+    case Contention::kAbsent:
+      return "absent";
+    case Contention::kAny:
+      return "any";
+  }
+  CHECK(false);
+}
+
+const FixtureSpec* Scenario::FindFixture(std::string_view fixture) const {
+  return FindByName(fixtures, fixture);
+}
+
+const JobSpec* Scenario::FindJob(std::string_view job) const { return FindByName(jobs, job); }
+
+const PhaseSpec* Scenario::FindPhase(std::string_view phase) const {
+  return FindByName(phases, phase);
+}
+
+const PhaseSpec* Scenario::SoloPhaseOf(std::string_view job) const {
+  const auto it = std::find_if(phases.begin(), phases.end(), [&](const PhaseSpec& phase) {
+    return phase.jobs.size() == 1 && phase.jobs.front() == job;
+  });
+  return it == phases.end() ? nullptr : &*it;
+}
+
+int64_t Scenario::LengthNs() const {
+  int64_t total_ns = 0;
+  for (const PhaseSpec& phase : phases) {
+    total_ns += phase.settle_ns + phase.ramp_ns + phase.runtime_ns;
+  }
+  return total_ns;
+}
+
+}  // namespace blkfair
