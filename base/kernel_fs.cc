@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -124,6 +125,19 @@ Result<void> KernelFs::MakeSymlink(const std::string& target, const std::string&
 Result<void> KernelFs::RemoveFile(const std::string& path) {
   if (::unlink(path.c_str()) == 0) return {};
   return FailErrno(errno, fmt::format("remove {}", path));
+}
+
+Result<void> KernelFs::Mount(const std::string& type, const std::string& path) {
+  if (::mount(type.c_str(), path.c_str(), type.c_str(), MS_NOSUID | MS_NODEV | MS_NOEXEC,
+              nullptr) == 0) {
+    return {};
+  }
+  return FailErrno(errno, fmt::format("mount {} on {}", type, path));
+}
+
+Result<void> KernelFs::Unmount(const std::string& path) {
+  if (::umount(path.c_str()) == 0) return {};
+  return FailErrno(errno, fmt::format("unmount {}", path));
 }
 
 }  // namespace blkfair

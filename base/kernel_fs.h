@@ -48,6 +48,9 @@ class KernelFs {
   virtual Result<void> RemoveDir(const std::string& path);
   virtual Result<void> MakeSymlink(const std::string& target, const std::string& path);
   virtual Result<void> RemoveFile(const std::string& path);
+  // Mounts a pseudo file system ("configfs", "debugfs") on an existing directory.
+  virtual Result<void> Mount(const std::string& type, const std::string& path);
+  virtual Result<void> Unmount(const std::string& path);
 
  private:
   KernelRoots roots_;
