@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,8 +20,8 @@ inline constexpr int kRecordSchema = 1;
 
 // I/O of one direction within the window.
 struct DirectionRecord {
-  std::string direction;           // "read" | "write"
-  uint64_t ios = 0;                // completed without error, in the window
+  std::string direction;  // "read" | "write"
+  uint64_t ios = 0;       // completed without error, in the window
   uint64_t bytes = 0;
   std::optional<LatencyStats> slat;  // absent where the engine does not measure it
   LatencyStats clat;
@@ -33,33 +34,33 @@ struct SeriesCell {
   uint64_t bytes = 0;
   uint64_t lat_sum_ns = 0;
   int64_t lat_max_ns = 0;
-  uint32_t in_flight = 0;          // at the end of the cell
+  uint32_t in_flight = 0;  // at the end of the cell
   bool operator==(const SeriesCell&) const = default;
 };
 
 struct JobRecord {
-  std::string job;                 // name in the scenario
-  uint32_t clone = 0;              // 0 .. numjobs-1
-  std::string queue;               // "FIXTURE:INDEX"
+  std::string job;     // name in the scenario
+  uint32_t clone = 0;  // 0 .. numjobs-1
+  std::string queue;   // "FIXTURE:INDEX"
   std::string engine;
-  std::string issue_point;         // where issue is stamped: EngineInfo::issue_doc
+  std::string issue_point;  // where issue is stamped: EngineInfo::issue_doc
   uint32_t iodepth = 0;
   std::vector<DirectionRecord> directions;  // only those the job uses
-  std::vector<SeriesCell> series;  // the whole phase from the barrier on, ramp included
-  int64_t gap_max_ns = 0;          // longest time in the window without a completion
-  int64_t gap_max_at_ns = 0;       // when it began
-  bool gap_censored = false;       // that gap was still going on when the window closed
-  uint64_t ios_trimmed = 0;        // completed in the ramp, before the window
-  uint64_t ios_drained = 0;        // completed after the window
+  std::vector<SeriesCell> series;           // the whole phase from the barrier on, ramp included
+  int64_t gap_max_ns = 0;                   // longest time in the window without a completion
+  int64_t gap_max_at_ns = 0;                // when it began
+  bool gap_censored = false;                // that gap was still going on when the window closed
+  uint64_t ios_trimmed = 0;                 // completed in the ramp, before the window
+  uint64_t ios_drained = 0;                 // completed after the window
   uint32_t in_flight_at_close = 0;
-  uint32_t outstanding = 0;        // never came back within the drain limit: an error
-  double depth_mean = 0;           // time mean of I/Os in flight in the window
+  uint32_t outstanding = 0;  // never came back within the drain limit: an error
+  double depth_mean = 0;     // time mean of I/Os in flight in the window
   uint32_t depth_max = 0;
-  uint64_t submit_calls = 0;       // in the window
+  uint64_t submit_calls = 0;  // in the window
   uint64_t reap_calls = 0;
-  uint64_t clock_anomalies = 0;    // negative or impossible deltas, counted and left out
-  std::map<std::string, uint64_t> errors;   // "read EIO" -> count; short I/O is "read short"
-  int64_t cpu_user_ns = 0;         // of the job's thread, whole phase
+  uint64_t clock_anomalies = 0;            // negative or impossible deltas, counted and left out
+  std::map<std::string, uint64_t> errors;  // "read EIO" -> count; short I/O is "read short"
+  int64_t cpu_user_ns = 0;                 // of the job's thread, whole phase
   int64_t cpu_system_ns = 0;
   uint64_t switches_voluntary = 0;
   uint64_t switches_involuntary = 0;
@@ -67,22 +68,22 @@ struct JobRecord {
 
 // Sampled tag occupancy of one queue.
 struct OccupancyRecord {
-  std::string source;              // "active", "busy", "sim", ... : which source `tags` is from
-  std::string why;                 // why that source
+  std::string source;  // "active", "busy", "sim", ... : which source `tags` is from
+  std::string why;     // why that source
   uint32_t samples = 0;
-  std::optional<double> mean;      // time mean of tags held
+  std::optional<double> mean;  // time mean of tags held
   std::optional<double> p95;
   std::optional<uint32_t> max;
-  std::optional<double> active_mean;   // debugfs `active`, where readable
-  std::optional<double> busy_mean;     // entries of debugfs `busy`
+  std::optional<double> active_mean;  // debugfs `active`, where readable
+  std::optional<double> busy_mean;    // entries of debugfs `busy`
   std::optional<double> waiters_mean;
-  double at_limit_fraction = 0;    // samples in which the queue held its limit (share or set)
+  double at_limit_fraction = 0;  // samples in which the queue held its limit (share or set)
 };
 
 struct QueueRecord {
-  std::string queue;               // "FIXTURE:INDEX"
-  uint32_t demand = 0;             // sum over its jobs of iodepth * numjobs
-  uint64_t ios = 0;                // in the window, all jobs
+  std::string queue;    // "FIXTURE:INDEX"
+  uint32_t demand = 0;  // sum over its jobs of iodepth * numjobs
+  uint64_t ios = 0;     // in the window, all jobs
   uint64_t bytes = 0;
   int64_t gap_max_ns = 0;          // longest time without a completion of any job
   std::vector<SeriesCell> series;  // sum of its jobs
@@ -92,28 +93,30 @@ struct QueueRecord {
 // The tag set of one fixture during one phase.
 struct TagSetPhaseRecord {
   std::string fixture;
-  uint32_t demand = 0;             // of all its queues
-  uint32_t usable_tags = 0;        // nr_tags - reserved (of one queue's set when not shared)
+  uint32_t demand = 0;       // of all its queues
+  uint32_t usable_tags = 0;  // nr_tags - reserved (of one queue's set when not shared)
   uint32_t samples = 0;
   uint32_t samples_contended = 0;  // a queue with more demand sat at its limit, or waiters seen
   std::optional<double> active_queues_mean;
-  std::optional<uint32_t> wake_batch;      // last seen
+  std::optional<uint32_t> wake_batch;  // last seen
 };
 
 struct PhaseRecord {
   std::string name;
   bool solo = false;
-  bool partial = false;            // cut short: the window is shorter than asked
-  int64_t settle_ns = 0;           // how long settling took
-  int64_t nudge_ns = 0;            // the start was moved by so much: a function of the seed
-  bool settled = true;             // active_queues reached what was expected
+  bool partial = false;   // cut short: the window is shorter than asked
+  int64_t settle_ns = 0;  // how long settling took
+  int64_t nudge_ns = 0;   // the start was moved by so much: a function of the seed
+  bool settled = true;    // active_queues reached what was expected
   int64_t window_open_ns = 0;
   int64_t window_close_ns = 0;
-  std::vector<JobRecord> jobs;     // in the scenario's order, clones in theirs
+  std::vector<JobRecord> jobs;  // in the scenario's order, clones in theirs
   std::vector<QueueRecord> queues;
   std::vector<TagSetPhaseRecord> tag_sets;
 
   int64_t window_ns() const { return window_close_ns - window_open_ns; }
+  const QueueRecord* FindQueue(std::string_view queue) const;
+  const TagSetPhaseRecord* FindTagSet(std::string_view fixture) const;
 };
 
 struct FixtureRecord {
@@ -136,32 +139,35 @@ struct EnvironmentRecord {
   uint32_t cpus = 0;
   uint64_t memory_bytes = 0;
   std::string cpu_model;
-  std::string clock;               // ClockFacts::source
+  std::string clock;  // ClockFacts::source
   std::string clocksource;
   double clock_read_cost_ns = 0;
 };
 
 struct EventRecord {
-  int64_t at_ns = 0;               // since the run began, on the run's clock
+  int64_t at_ns = 0;  // since the run began, on the run's clock
   std::string text;
 };
 
 enum class RunOutcome : uint8_t {
-  kDied,         // nobody said otherwise: how every record begins
+  kDied,  // nobody said otherwise: how every record begins
   kComplete,
   kInterrupted,
-  kUnmet,        // a requirement is missing: `outcome_why` names it
-  kError,        // set-up, a worker or restore failed: `outcome_why` says how
+  kUnmet,  // a requirement is missing: `outcome_why` names it
+  kError,  // set-up, a worker or restore failed: `outcome_why` says how
 };
+
+// "died", "complete", "interrupted", "unmet", "error".
+std::string_view RunOutcomeName(RunOutcome outcome);
 
 // What the host of the run saw. Everything in it, and nothing outside it, may differ between two
 // runs of the same arguments under virtual time.
 struct HostRecord {
-  std::string started;             // ISO 8601, UTC
+  std::string started;  // ISO 8601, UTC
   double wall_seconds = 0;
-  std::string kernel;              // as asked: "debian:6.12", a path
+  std::string kernel;  // as asked: "debian:6.12", a path
   std::string kernel_file;
-  std::string machine;             // uname -m, CPU model and count of the host
+  std::string machine;  // uname -m, CPU model and count of the host
   std::string qemu_version;
   std::vector<std::string> qemu_arguments;
   std::vector<std::string> failed_boots;  // one sentence per boot that showed no life
@@ -173,7 +179,7 @@ struct Record {
   std::string tool_version;
   std::string scenario_name;
   std::string scenario_hash;
-  std::string scenario_toml;       // canonical
+  std::string scenario_toml;  // canonical
   uint64_t seed = 0;
   RunOutcome outcome = RunOutcome::kDied;
   std::string outcome_why;
@@ -184,6 +190,7 @@ struct Record {
   HostRecord host;
 
   const PhaseRecord* FindPhase(const std::string& name) const;
+  const FixtureRecord* FindFixture(std::string_view name) const;
 };
 
 }  // namespace blkfair

@@ -1,0 +1,100 @@
+#include "results/result_folder.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "results/record_json.h"
+
+namespace blkfair {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr int kManifestSchema = 1;
+
+std::string RecordName(size_t index) { return fmt::format("record-{}.json", index + 1); }
+
+Result<Record> ReadRecord(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path));
+  auto record = RecordFromJson(text);
+  if (!record) {
+    return Fail(ErrorKind::kUsage, fmt::format("read {}: {}", path, record.error().message));
+  }
+  return std::move(*record);
+}
+
+}  // namespace
+
+Result<void> CheckResultFolderFree(const std::string& path, bool force) {
+  std::error_code error;
+  if (!fs::exists(path, error) || force) return {};
+  if (!fs::is_directory(path, error)) {
+    return Fail(ErrorKind::kUsage, fmt::format("--out {}: this is a file, not a folder", path));
+  }
+  if (fs::is_empty(path, error)) return {};
+  return Fail(ErrorKind::kUsage,
+              fmt::format("--out {}: the folder is not empty; name another, or add --force to "
+                          "write over it",
+                          path));
+}
+
+Result<void> WriteResultFolder(const std::string& path, const ResultFolder& folder) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) return Fail(ErrorKind::kKernel, fmt::format("make {}: {}", path, error.message()));
+  Json manifest;
+  manifest["schema"] = kManifestSchema;
+  manifest["tool"] = "blkfair";
+  manifest["scenario"] = folder.scenario_path;
+  manifest["command"] = folder.repeat_command;
+  manifest["records"] = Json::array();
+  for (size_t i = 0; i < folder.records.size(); i++) {
+    manifest["records"].push_back(RecordName(i));
+    RETURN_IF_ERROR(WriteWholeFile(path + "/" + RecordName(i),
+                                   RecordToJson(folder.records[i], /*pretty=*/true)));
+  }
+  return WriteWholeFile(path + "/manifest.json", manifest.dump(2) + "\n");
+}
+
+Result<ResultFolder> ReadResultFolder(const std::string& path) {
+  ResultFolder folder;
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    ASSIGN_OR_RETURN(Record record, ReadRecord(path));
+    folder.records.push_back(std::move(record));
+    return folder;
+  }
+  const std::string manifest_path = path + "/manifest.json";
+  ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(manifest_path));
+  const Json manifest = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const bool ours = manifest.is_object() && manifest.value("tool", Json()) == "blkfair" &&
+                    manifest.contains("records") && manifest["records"].is_array();
+  if (!ours) {
+    return Fail(ErrorKind::kUsage, fmt::format("read {}: not a blkfair manifest", manifest_path));
+  }
+  if (manifest.value("schema", Json()) != kManifestSchema) {
+    return Fail(ErrorKind::kUsage,
+                fmt::format("read {}: another schema than {}", manifest_path, kManifestSchema));
+  }
+  if (manifest.value("scenario", Json()).is_string()) folder.scenario_path = manifest["scenario"];
+  if (manifest.value("command", Json()).is_string()) folder.repeat_command = manifest["command"];
+  for (const Json& name : manifest["records"]) {
+    if (!name.is_string()) {
+      return Fail(ErrorKind::kUsage, fmt::format("read {}: a record has no name", manifest_path));
+    }
+    ASSIGN_OR_RETURN(Record record, ReadRecord(path + "/" + name.get<std::string>()));
+    folder.records.push_back(std::move(record));
+  }
+  if (folder.records.empty()) {
+    return Fail(ErrorKind::kUsage, fmt::format("read {}: names no record", manifest_path));
+  }
+  return folder;
+}
+
+}  // namespace blkfair
