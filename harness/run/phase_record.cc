@@ -63,8 +63,7 @@ std::vector<MeteredQueue> MeteredQueuesOf(const PhasePlan& plan, const std::vect
   return metered;
 }
 
-void FillPhaseRecord(const std::vector<Queue>& queues, PhaseResult result,
-                     PhaseRecord* record) {
+void FillPhaseRecord(const std::vector<Queue>& queues, PhaseResult result, PhaseRecord* record) {
   record->window_open_ns = result.window_open_ns;
   record->window_close_ns = result.window_close_ns;
   record->partial = result.interrupted;

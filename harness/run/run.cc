@@ -50,8 +50,8 @@ class Run {
   }
   void Progress(const std::string& phase, uint32_t index, int64_t elapsed_ns, int64_t length_ns) {
     if (!options_.progress) return;
-    options_.progress({phase, index, static_cast<uint32_t>(scenario_.phases.size()), elapsed_ns,
-                       length_ns});
+    options_.progress(
+        {phase, index, static_cast<uint32_t>(scenario_.phases.size()), elapsed_ns, length_ns});
   }
 
   const RunOptions& options_;
@@ -157,8 +157,7 @@ Result<PhaseRecord> Run::RunPhase(const PhaseSpec& phase, uint32_t index) {
   record.name = phase.name;
   record.solo = phase.solo;
   Settle(phase, &record);
-  record.nudge_ns = static_cast<int64_t>(
-      MixSeed(scenario_.seed, HashOf(phase.name)) % kNudgeMaxNs);
+  record.nudge_ns = static_cast<int64_t>(MixSeed(scenario_.seed, HashOf(phase.name)) % kNudgeMaxNs);
   executor_->Sleep(record.nudge_ns, [this] { return Interrupted(); });
 
   PhasePlan plan;
@@ -186,7 +185,8 @@ Result<PhaseRecord> Run::RunPhase(const PhaseSpec& phase, uint32_t index) {
   } else {
     source = std::make_unique<DebugfsOccupancy>(*options_.fs, queues);
   }
-  const auto samples_max = static_cast<uint32_t>(length_ns / std::max<int64_t>(1, plan.sample_interval_ns) + 2);
+  const auto samples_max =
+      static_cast<uint32_t>(length_ns / std::max<int64_t>(1, plan.sample_interval_ns) + 2);
   OccupancyMeter meter(MeteredQueuesOf(plan, queues), sets, source.get(), samples_max);
 
   PhaseHooks hooks;
@@ -212,7 +212,8 @@ Result<void> Run::Main() {
   RETURN_IF_ERROR(SetUp());
   uint32_t index = 0;
   for (const PhaseSpec& phase : scenario_.phases) {
-    if (Interrupted()) return Fail(ErrorKind::kInterrupted, "interrupted before phase " + phase.name);
+    if (Interrupted())
+      return Fail(ErrorKind::kInterrupted, "interrupted before phase " + phase.name);
     ASSIGN_OR_RETURN(PhaseRecord record, RunPhase(phase, ++index));
     record_.phases.push_back(std::move(record));
     if (options_.phase_done) options_.phase_done(record_.phases.back());
@@ -243,9 +244,15 @@ Record Run::Go() {
   if (!done) {
     record_.outcome_why = done.error().message;
     switch (done.error().kind) {
-      case ErrorKind::kUnmet: record_.outcome = RunOutcome::kUnmet; break;
-      case ErrorKind::kInterrupted: record_.outcome = RunOutcome::kInterrupted; break;
-      default: record_.outcome = RunOutcome::kError; break;
+      case ErrorKind::kUnmet:
+        record_.outcome = RunOutcome::kUnmet;
+        break;
+      case ErrorKind::kInterrupted:
+        record_.outcome = RunOutcome::kInterrupted;
+        break;
+      default:
+        record_.outcome = RunOutcome::kError;
+        break;
     }
   }
   if (!restored) {

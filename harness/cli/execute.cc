@@ -1,0 +1,125 @@
+#include "harness/cli/execute.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+
+#include "base/fd.h"
+#include "base/user_dirs.h"
+#include "harness/cli/interrupt.h"
+#include "harness/cli/work_folder.h"
+#include "kmod_setup/journal.h"
+#include "kmod_setup/module.h"
+
+namespace blkfair {
+
+namespace {
+
+std::string UtcNow() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+// blkfair-guest stands beside blkfair.
+Result<std::string> GuestInit() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return Fail(ErrorKind::kKernel, "find blkfair's own path: " + error.message());
+  const std::string path = self.parent_path() / "blkfair-guest";
+  if (!std::filesystem::exists(path, error)) {
+    return Fail(ErrorKind::kKernel,
+                fmt::format("{} is missing: it is what runs in the guest; build it", path));
+  }
+  return path;
+}
+
+RunOptions HereOptions(const LoadedScenario& loaded, ProgressLine* progress) {
+  RunOptions run;
+  run.scenario = &loaded.scenario;
+  run.canonical_toml = loaded.canonical_toml;
+  run.scenario_hash = loaded.hash;
+  run.interrupted = InterruptFlag::Raised;
+  run.progress = [progress, &loaded](const RunProgress& at) {
+    progress->Show(loaded.scenario.name, at);
+  };
+  return run;
+}
+
+Execution RunSimulated(const LoadedScenario& loaded, ProgressLine* progress) {
+  KernelFs fs(KernelRoots::Real());
+  KmodModuleLoader modules;
+  Journal journal = Journal::Discarding();
+  RunOptions run = HereOptions(loaded, progress);
+  run.executor_name = "sim";
+  run.time_name = "simulated";
+  run.fs = &fs;
+  run.modules = &modules;
+  run.journal = &journal;
+  return {RunScenario(run), {}, {}};
+}
+
+Result<Execution> RunOnHost(const LoadedScenario& loaded, ProgressLine* progress) {
+  KernelFs fs(KernelRoots::Real());
+  KmodModuleLoader modules;
+  ASSIGN_OR_RETURN(Journal journal, Journal::Create(JournalDir(), fs));
+  RunOptions run = HereOptions(loaded, progress);
+  run.executor_name = "host";
+  run.time_name = "real";
+  run.fs = &fs;
+  run.modules = &modules;
+  run.journal = &journal;
+  return Execution{RunScenario(run), {}, {}};
+}
+
+Result<Execution> RunInGuestHere(const LoadedScenario& loaded, const ExecuteOptions& options,
+                                 ProgressLine* progress) {
+  const KernelFs fs(KernelRoots::Real());
+  ASSIGN_OR_RETURN(Journal journal, Journal::Create(JournalDir(), fs));
+  ASSIGN_OR_RETURN(WorkFolder folder, WorkFolder::Create(&journal));
+  if (options.keep) folder.Keep();
+  GuestOptions guest;
+  guest.kernel = options.kernel;
+  guest.time = options.time;
+  ASSIGN_OR_RETURN(guest.init_executable, GuestInit());
+  guest.work_folder = folder.path();
+  guest.console_file = folder.path() + "/console.log";
+  guest.journal = &journal;
+  guest.interrupted = InterruptFlag::Raised;
+  guest.progress = [progress, &loaded](const RunProgress& at) {
+    progress->Show(loaded.scenario.name, at);
+  };
+  Execution execution;
+  execution.record = RunInGuest(loaded.scenario, loaded.canonical_toml, guest);
+  if (auto console = ReadWholeFile(guest.console_file)) execution.console = std::move(*console);
+  if (options.keep) execution.kept_folder = folder.path();
+  return execution;
+}
+
+}  // namespace
+
+std::string JournalDir() { return StateDir() + "/journals"; }
+
+Result<Execution> Execute(const LoadedScenario& loaded, const ExecuteOptions& options,
+                          ProgressLine* progress) {
+  const std::string started = UtcNow();
+  const auto began = std::chrono::steady_clock::now();
+  Result<Execution> execution = IsSimulated(loaded.scenario) ? RunSimulated(loaded, progress)
+                                : options.where == Where::kHost
+                                    ? RunOnHost(loaded, progress)
+                                    : RunInGuestHere(loaded, options, progress);
+  progress->Clear();
+  if (!execution) return execution;
+  HostRecord& host = execution->record.host;
+  host.started = started;
+  host.wall_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  return execution;
+}
+
+}  // namespace blkfair

@@ -1,0 +1,38 @@
+// Runs one scenario by the executor that was asked for: in a guest, on this host, or simulated.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "harness/cli/progress_line.h"
+#include "harness/cli/scenario_files.h"
+#include "harness/guest/guest.h"
+#include "results/record.h"
+
+namespace blkfair {
+
+enum class Where : uint8_t { kGuest, kHost };
+
+struct ExecuteOptions {
+  Where where = Where::kGuest;
+  Kernel kernel;  // guest only
+  GuestTime time = GuestTime::kVirtual;
+  bool keep = false;  // keep the work folder
+};
+
+struct Execution {
+  Record record;
+  std::string console;      // the guest's console; empty elsewhere
+  std::string kept_folder;  // empty unless the work folder was kept
+};
+
+// What keeps the run from starting at all is an error; everything later is in the record.
+Result<Execution> Execute(const LoadedScenario& loaded, const ExecuteOptions& options,
+                          ProgressLine* progress);
+
+// The folder of the restore journals.
+std::string JournalDir();
+
+}  // namespace blkfair

@@ -1,0 +1,54 @@
+#include "harness/cli/progress_line.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/units.h"
+
+namespace blkfair {
+
+ProgressLine::ProgressLine(bool quiet)
+    : live_(!quiet && ::isatty(STDERR_FILENO) == 1), quiet_(quiet) {}
+
+ProgressLine::~ProgressLine() { Clear(); }
+
+void ProgressLine::Show(const std::string& scenario, const RunProgress& progress) {
+  if (!live_) return;
+  std::string line = scenario + ": " + progress.phase;
+  if (progress.phase_index > 0) {
+    line += fmt::format(" ({}/{})", progress.phase_index, progress.phase_count);
+  }
+  if (progress.length_ns > 0) {
+    const int64_t left_ns = progress.length_ns - progress.elapsed_ns;
+    line += fmt::format(", {} of {} left",
+                        HumanDuration(static_cast<double>(left_ns > 0 ? left_ns : 0)),
+                        HumanDuration(static_cast<double>(progress.length_ns)));
+  }
+  fmt::print(stderr, "\r\033[K{}", line);
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+void ProgressLine::Say(const std::string& line) {
+  if (quiet_) return;
+  Clear();
+  fmt::print(stderr, "{}\n", line);
+}
+
+void ProgressLine::Clear() {
+  if (!shown_) return;
+  fmt::print(stderr, "\r\033[K");
+  std::fflush(stderr);
+  shown_ = false;
+}
+
+bool UseColour(int fd) {
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool refused = no_color != nullptr && *no_color != '\0';
+  return !refused && ::isatty(fd) == 1;
+}
+
+}  // namespace blkfair

@@ -1,0 +1,219 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/fd.h"
+#include "harness/cli/command.h"
+#include "harness/cli/execute.h"
+#include "harness/cli/exit_codes.h"
+#include "harness/cli/interrupt.h"
+#include "harness/cli/progress_line.h"
+#include "harness/cli/scenario_files.h"
+#include "harness/cli/shell.h"
+#include "results/fairness/judge.h"
+#include "results/report/report.h"
+#include "results/result_folder.h"
+
+namespace blkfair {
+
+namespace {
+
+class RunCommand final : public Command {
+ public:
+  CLI::App* AddTo(CLI::App& app) override;
+  int Run() override;
+
+ private:
+  std::vector<std::string> Overrides() const;
+  std::string RepeatCommand(const std::string& scenario_path) const;
+  std::string FolderOf(const LoadedScenario& loaded, size_t count) const;
+  Result<ExecuteOptions> MakeExecuteOptions(const std::vector<LoadedScenario>& loaded);
+  SummaryRow RunOne(const LoadedScenario& loaded, const ExecuteOptions& options,
+                    const std::string& folder);
+  Result<void> Store(const LoadedScenario& loaded, const Execution& execution,
+                     const ReportInput& input, const std::string& folder) const;
+
+  std::vector<std::string> scenarios_;
+  std::vector<std::string> overrides_;
+  std::string on_ = "guest";
+  std::string kernel_ = "debian:6.12";
+  std::string time_;
+  std::string seed_;
+  std::string out_;
+  bool force_ = false;
+  bool keep_ = false;
+  bool json_ = false;
+  bool quiet_ = false;
+  std::unique_ptr<ProgressLine> progress_;
+};
+
+CLI::App* RunCommand::AddTo(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("run", "Run scenarios and judge them: the verdict is the exit code");
+  command->add_option("SCENARIO", scenarios_, "Scenario files, or folders of them")->required();
+  command->add_option("--on", on_, "Where: in a guest, or on this machine's own kernel (root)")
+      ->check(CLI::IsMember({"guest", "host"}))
+      ->capture_default_str();
+  command
+      ->add_option("--kernel", kernel_,
+                   "The guest's kernel: debian:6.1, debian:6.12, host, a bzImage, a built tree")
+      ->capture_default_str();
+  command
+      ->add_option("--time", time_,
+                   "The guest's time: virtual (repeats exactly) or real [virtual, real with KVM]")
+      ->check(CLI::IsMember({"virtual", "real"}));
+  command->add_option("--seed", seed_, "Same as --set seed=N");
+  command->add_option("--set", overrides_, "Override a key: job.heavy.iodepth=64")
+      ->allow_extra_args(false);
+  command->add_option("--out", out_, "Result folder [blkfair-results/TIME-SCENARIO]");
+  command->add_flag("--force", force_, "Write over a result folder that is not empty");
+  command->add_flag("--keep", keep_, "Keep the work folder (image, console, QEMU's output)");
+  command->add_flag("--json", json_, "Print one JSON document per scenario instead of text");
+  command->add_flag("-q,--quiet", quiet_, "No progress");
+  return command;
+}
+
+std::vector<std::string> RunCommand::Overrides() const {
+  std::vector<std::string> overrides = overrides_;
+  if (!seed_.empty()) overrides.push_back("seed=" + seed_);
+  return overrides;
+}
+
+std::string RunCommand::RepeatCommand(const std::string& scenario_path) const {
+  std::string command = fmt::format("blkfair run {}", ShellQuoted(scenario_path));
+  if (on_ == "host") {
+    command += " --on host";
+  } else {
+    command += fmt::format(" --kernel {}", ShellQuoted(kernel_));
+    if (!time_.empty()) command += " --time " + time_;
+  }
+  for (const std::string& text : Overrides()) command += " --set " + ShellQuoted(text);
+  return command;
+}
+
+std::string RunCommand::FolderOf(const LoadedScenario& loaded, size_t count) const {
+  if (!out_.empty()) return count == 1 ? out_ : out_ + "/" + loaded.scenario.name;
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  char stamp[32];
+  std::strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &local);
+  const std::string base = fmt::format("blkfair-results/{}-{}", stamp, loaded.scenario.name);
+  std::string folder = base;
+  for (int i = 2; std::filesystem::exists(folder); i++) folder = fmt::format("{}-{}", base, i);
+  return folder;
+}
+
+Result<ExecuteOptions> RunCommand::MakeExecuteOptions(const std::vector<LoadedScenario>& loaded) {
+  ExecuteOptions options;
+  options.where = on_ == "host" ? Where::kHost : Where::kGuest;
+  options.keep = keep_;
+  const bool guest = options.where == Where::kGuest &&
+                     std::any_of(loaded.begin(), loaded.end(), [](const LoadedScenario& row) {
+                       return !IsSimulated(row.scenario);
+                     });
+  if (!guest) return options;
+  const bool real = time_.empty() ? KvmWorks() : time_ == "real";
+  options.time = real ? GuestTime::kReal : GuestTime::kVirtual;
+  time_ = real ? "real" : "virtual";
+  ASSIGN_OR_RETURN(options.kernel, ResolveKernel(kernel_, [this](const std::string& line) {
+                     progress_->Say("blkfair: " + line);
+                   }));
+  return options;
+}
+
+Result<void> RunCommand::Store(const LoadedScenario& loaded, const Execution& execution,
+                               const ReportInput& input, const std::string& folder) const {
+  ResultFolder result;
+  result.scenario_path = loaded.path;
+  result.repeat_command = input.repeat_command;
+  result.records.push_back(execution.record);
+  RETURN_IF_ERROR(WriteResultFolder(folder, result));
+  RETURN_IF_ERROR(WriteWholeFile(folder + "/report.txt", TextReport(input, /*colour=*/false)));
+  if (execution.console.empty()) return {};
+  return WriteWholeFile(folder + "/console.log", execution.console);
+}
+
+SummaryRow RunCommand::RunOne(const LoadedScenario& loaded, const ExecuteOptions& options,
+                              const std::string& folder) {
+  SummaryRow row;
+  row.scenario = loaded.scenario.name;
+  const auto execution = Execute(loaded, options, progress_.get());
+  if (!execution) {
+    fmt::print(stderr, "blkfair: {}\n", execution.error().message);
+    row.exit_code = execution.error().kind == ErrorKind::kUnmet ? kExitUnmet : kExitError;
+    row.outcome = row.exit_code == kExitUnmet ? "skip" : "error";
+    row.note = execution.error().message;
+    return row;
+  }
+  const std::vector<Record> records = {execution->record};
+  const Judgement judgement = Judge(loaded.scenario, records);
+  ReportInput input;
+  input.scenario = &loaded.scenario;
+  input.records = records;
+  input.judgement = &judgement;
+  input.repeat_command = RepeatCommand(loaded.path);
+  input.results_folder = folder;
+  row = SummaryOf(input);
+  if (auto stored = Store(loaded, *execution, input, folder); !stored) {
+    fmt::print(stderr, "blkfair: {}\n", stored.error().message);
+    row.exit_code = kExitError;
+  }
+  fmt::print("{}", json_ ? JsonReport(input) : TextReport(input, UseColour(STDOUT_FILENO)));
+  if (!execution->kept_folder.empty()) {
+    fmt::print(stderr, "blkfair: the work folder is kept: {}\n", execution->kept_folder);
+  }
+  return row;
+}
+
+int RunCommand::Run() {
+  const auto loaded = LoadScenarios(scenarios_, Overrides());
+  if (!loaded) return kExitUsage;
+  std::vector<std::string> folders;
+  for (const LoadedScenario& row : *loaded) {
+    folders.push_back(FolderOf(row, loaded->size()));
+    if (auto free = CheckResultFolderFree(folders.back(), force_); !free) {
+      fmt::print(stderr, "blkfair: {}\n", free.error().message);
+      return kExitUsage;
+    }
+  }
+  InterruptFlag::Install();
+  progress_ = std::make_unique<ProgressLine>(quiet_);
+  const auto options = MakeExecuteOptions(*loaded);
+  if (!options) {
+    fmt::print(stderr, "blkfair: {}\n", options.error().message);
+    switch (options.error().kind) {
+      case ErrorKind::kUsage:
+        return kExitUsage;
+      case ErrorKind::kUnmet:
+        return kExitUnmet;
+      case ErrorKind::kInterrupted:
+        return kExitInterrupted;
+      default:
+        return kExitError;
+    }
+  }
+  std::vector<SummaryRow> rows;
+  std::vector<int> codes;
+  for (size_t i = 0; i < loaded->size() && !InterruptFlag::Raised(); i++) {
+    rows.push_back(RunOne((*loaded)[i], *options, folders[i]));
+    codes.push_back(rows.back().exit_code);
+  }
+  if (loaded->size() > 1 && !json_) {
+    fmt::print("{}", TextSummary(rows, UseColour(STDOUT_FILENO)));
+  }
+  return InterruptFlag::Raised() ? kExitInterrupted : CombineExitCodes(codes);
+}
+
+}  // namespace
+
+std::unique_ptr<Command> MakeRunCommand() { return std::make_unique<RunCommand>(); }
+
+}  // namespace blkfair
