@@ -31,6 +31,8 @@ struct SummaryRow {
   std::string note;      // first failing assertion, or why it was skipped
   double wall_seconds = 0;
 };
+// The row of one run: its outcome, and the first assertion that did not pass or why it was skipped.
+SummaryRow SummaryOf(const ReportInput& input);
 // The table that ends a run of several scenarios.
 std::string TextSummary(std::span<const SummaryRow> rows, bool colour);
 
