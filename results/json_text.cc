@@ -1,11 +1,16 @@
 #include "results/json_text.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
 
 namespace blkfair {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 std::string OneLine(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -37,13 +42,12 @@ void AppendPretty(const Json& json, size_t indent, std::string* out) {
 
 }  // namespace
 
-std::string JsonText(const Json& json, bool pretty) {
-  if (!pretty) return OneLine(json);
+std::string PrettyJson(std::string_view json) {
+  const Json document = Json::parse(json, nullptr, false);
+  CHECK(!document.is_discarded());
   std::string text;
-  AppendPretty(json, 0, &text);
+  AppendPretty(document, 0, &text);
   return text + '\n';
 }
-
-Json JsonNumber(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 }  // namespace blkfair

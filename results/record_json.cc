@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <limits>
 #include <type_traits>
 #include <utility>
+
+#include <nlohmann/json.hpp>
 
 #include "results/json_text.h"
 #include "results/record_fields.h"
@@ -13,6 +16,8 @@
 namespace blkfair {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr std::array kOutcomes = {RunOutcome::kDied, RunOutcome::kComplete,
                                   RunOutcome::kInterrupted, RunOutcome::kUnmet, RunOutcome::kError};
@@ -23,7 +28,7 @@ class Writer {
   static Json ToJson(const std::string& value) { return value; }
   static Json ToJson(bool value) { return value; }
   static Json ToJson(std::integral auto value) { return value; }
-  static Json ToJson(double value) { return JsonNumber(value); }
+  static Json ToJson(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
   static Json ToJson(RunOutcome outcome) { return std::string(RunOutcomeName(outcome)); }
 
   static Json ToJson(const SeriesCell& cell) {
@@ -248,6 +253,11 @@ bool Reader::Read(const Json& json, LatencyStats* out) {
   return true;
 }
 
+// Bytes that are not UTF-8 (the kernel's command line may hold anything) are replaced.
+std::string Text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 template <typename T>
 Result<T> FromJson(const Json& json, std::string_view what) {
   T value;
@@ -272,15 +282,16 @@ Result<Json> Parse(std::string_view text, std::string_view what) {
 }  // namespace
 
 std::string RecordToJson(const Record& record, bool pretty) {
-  return JsonText(Writer::ToJson(record), pretty);
+  const std::string text = Text(Writer::ToJson(record));
+  return pretty ? PrettyJson(text) : text;
 }
 
-std::string PhaseToJson(const PhaseRecord& phase) { return JsonText(Writer::ToJson(phase), false); }
+std::string PhaseToJson(const PhaseRecord& phase) { return Text(Writer::ToJson(phase)); }
 
 std::string ComparableJson(const Record& record) {
   Json json = Writer::ToJson(record);
   json.erase("host");
-  return JsonText(json, true);
+  return PrettyJson(Text(json));
 }
 
 Result<Record> RecordFromJson(std::string_view text) {

@@ -22,11 +22,11 @@ struct Verdict {
   std::string assertion;  // name in the scenario
   std::string kind;
   std::string phase;
-  std::string what;       // "light iops, solo / contention", "heavy's share of 64 tags"
+  std::string what;  // "light iops, solo / contention", "heavy's share of 64 tags"
   Outcome outcome = Outcome::kInconclusive;
-  std::string observed;   // with its unit: "0.50", "1.46 ms"; "-" when absent
-  std::string bound;      // "<= 1.3", "0.48 .. 0.52"
-  std::string why;        // one sentence: the numbers behind it, or what would settle it
+  std::string observed;  // with its unit: "0.50", "1.46 ms"; "-" when absent
+  std::string bound;     // "<= 1.3", "0.48 .. 0.52"
+  std::string why;       // one sentence: the numbers behind it, or what would settle it
   std::optional<double> observed_value;  // in base units, for JSON
 };
 

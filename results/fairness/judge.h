@@ -1,5 +1,5 @@
-// Judges Records: every assertion of the scenario in each of its phases, the gates that stand before
-// all of them (no contention, errors, a clock suspect), and the exit code. Pure; any thread.
+// Judges Records: every assertion of the scenario in each of its phases, the gates that stand
+// before all of them (no contention, errors, a clock suspect), and the exit code. Pure; any thread.
 #pragma once
 
 #include <span>

@@ -1,0 +1,259 @@
+#include "results/fairness/metric.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/check.h"
+#include "base/units.h"
+
+namespace blkfair {
+
+namespace {
+
+using Unit = MetricValue::Unit;
+
+#define BLKFAIR_LATENCY_METRICS(c, cls, of)                                                    \
+  {c "_mean", MetricKind::kMean, Unit::kNanoseconds, false, "mean " of, cls},                  \
+      {c "_min", MetricKind::kMin, Unit::kNanoseconds, false, "shortest " of, cls},            \
+      {c "_max", MetricKind::kMax, Unit::kNanoseconds, false, "longest " of, cls},             \
+      {c "_stddev", MetricKind::kStddev, Unit::kNanoseconds, false, "spread of the " of, cls}, \
+      {c "_p50", MetricKind::kPercentile, Unit::kNanoseconds, false, "median " of, cls, 0.50}, \
+      {c "_p90", MetricKind::kPercentile, Unit::kNanoseconds, false, "p90 " of, cls, 0.90},    \
+      {c "_p95", MetricKind::kPercentile, Unit::kNanoseconds, false, "p95 " of, cls, 0.95},    \
+      {c "_p99", MetricKind::kPercentile, Unit::kNanoseconds, false, "p99 " of, cls, 0.99}, {  \
+    c "_p99.9", MetricKind::kPercentile, Unit::kNanoseconds, false, "p99.9 " of, cls, 0.999    \
+  }
+
+constexpr auto kMetrics = std::to_array<MetricInfo>({
+    {"iops", MetricKind::kIops, Unit::kNone, true, "I/Os completed per second of the window"},
+    {"bw", MetricKind::kBandwidth, Unit::kBytes, true, "bytes per second of the window"},
+    {"errors", MetricKind::kErrors, Unit::kNone, false, "I/Os that failed or came back short"},
+    {"gap", MetricKind::kGap, Unit::kNanoseconds, false,
+     "longest time without a completion, one still going on at the end included"},
+    {"tags", MetricKind::kTags, Unit::kNone, true, "tags held, mean over time"},
+    {"depth", MetricKind::kDepth, Unit::kNone, true, "I/Os in flight, mean over time"},
+    BLKFAIR_LATENCY_METRICS("lat", LatencyClass::kLat, "latency, from made to completed"),
+    BLKFAIR_LATENCY_METRICS("slat", LatencyClass::kSlat, "submission latency"),
+    BLKFAIR_LATENCY_METRICS("clat", LatencyClass::kClat, "completion latency"),
+});
+
+const LatencyStats* StatsOf(LatencyClass latency, const DirectionRecord& direction) {
+  switch (latency) {
+    case LatencyClass::kSlat:
+      return direction.slat ? &*direction.slat : nullptr;
+    case LatencyClass::kClat:
+      return &direction.clat;
+    case LatencyClass::kLat:
+      return &direction.lat;
+    case LatencyClass::kNone:
+      break;
+  }
+  CHECK(false);
+}
+
+Reading Absent(const Reading& base, std::string why) {
+  Reading reading = base;
+  reading.absent = std::move(why);
+  return reading;
+}
+
+Reading Value(const Reading& base, double value) {
+  Reading reading = base;
+  reading.value = value;
+  return reading;
+}
+
+Reading ReadTags(const Reading& base, const Subject& subject) {
+  const QueueRecord* queue = subject.queue;
+  if (queue == nullptr) {
+    queue = subject.phase->FindQueue(subject.jobs.front()->queue);
+    const bool alone = std::all_of(
+        subject.phase->jobs.begin(), subject.phase->jobs.end(), [&](const JobRecord& job) {
+          return job.queue != subject.jobs.front()->queue ||
+                 std::find(subject.jobs.begin(), subject.jobs.end(), &job) != subject.jobs.end();
+        });
+    if (!alone) {
+      return Absent(base, fmt::format("others hold tags of {} too: ask for the tags of the queue",
+                                      subject.jobs.front()->queue));
+    }
+  }
+  if (queue == nullptr || !queue->occupancy || !queue->occupancy->mean) {
+    return Absent(base, fmt::format("the tags that {} held were not sampled", subject.name));
+  }
+  return Value(base, *queue->occupancy->mean);
+}
+
+Reading ReadPercentile(const Reading& base, const MetricInfo& metric, const LatencyStats& stats,
+                       const Subject& subject) {
+  if (const auto percentile = stats.Quantile(metric.p)) {
+    if (percentile->at_least) {
+      return Absent(
+          base, fmt::format("{} of {} is beyond the histogram (over {})", metric.name, subject.name,
+                            HumanDuration(static_cast<double>(percentile->ns))));
+    }
+    return Value(base, static_cast<double>(percentile->ns));
+  }
+  const double needed = std::ceil(10 / (1 - metric.p) - 1e-6);
+  const double seconds = static_cast<double>(subject.phase->window_ns()) * 1e-9 * needed /
+                         static_cast<double>(stats.count());
+  return Absent(base,
+                fmt::format("{} needs {} I/Os and {} completed {}: a runtime of {:.0f}s "
+                            "would do",
+                            metric.name, needed, subject.name, stats.count(), std::ceil(seconds)));
+}
+
+Reading ReadLatency(const Reading& base, const MetricInfo& metric, const Subject& subject) {
+  const std::optional<LatencyStats> stats = MergedLatency(metric.latency, subject);
+  if (!stats) {
+    return Absent(base, fmt::format("{} is not measured by engine {}", metric.name,
+                                    subject.jobs.front()->engine));
+  }
+  if (stats->count() == 0) {
+    return Absent(base, fmt::format("{} completed nothing in the window", subject.name));
+  }
+  switch (metric.kind) {
+    case MetricKind::kMean:
+      return Value(base, *stats->mean_ns());
+    case MetricKind::kMin:
+      return Value(base, static_cast<double>(*stats->min_ns()));
+    case MetricKind::kMax:
+      return Value(base, static_cast<double>(*stats->max_ns()));
+    case MetricKind::kStddev:
+      if (!stats->stddev_ns()) return Absent(base, "a spread needs two I/Os, and one completed");
+      return Value(base, *stats->stddev_ns());
+    default:
+      return ReadPercentile(base, metric, *stats, subject);
+  }
+}
+
+Reading ReadGap(const Reading& base, const Subject& subject) {
+  int64_t gap_ns = 0;
+  if (subject.queue != nullptr) {
+    gap_ns = subject.queue->gap_max_ns;
+  } else {
+    for (const JobRecord* job : subject.jobs) gap_ns = std::max(gap_ns, job->gap_max_ns);
+  }
+  return Value(base, static_cast<double>(gap_ns));
+}
+
+}  // namespace
+
+std::span<const MetricInfo> AllMetrics() { return kMetrics; }
+
+const MetricInfo& MetricByName(std::string_view name) {
+  const auto it = std::find_if(kMetrics.begin(), kMetrics.end(),
+                               [&](const MetricInfo& metric) { return metric.name == name; });
+  CHECK(it != kMetrics.end());
+  return *it;
+}
+
+std::optional<Subject> FindSubject(const PhaseRecord& phase, std::string_view name) {
+  Subject subject{std::string(name), &phase, phase.FindQueue(name), {}};
+  for (const JobRecord& job : phase.jobs) {
+    if (subject.queue != nullptr ? job.queue == name : job.job == name) {
+      subject.jobs.push_back(&job);
+    }
+  }
+  if (subject.jobs.empty()) return std::nullopt;
+  return subject;
+}
+
+std::vector<Subject> ClonesOf(const PhaseRecord& phase, std::string_view job) {
+  std::vector<Subject> clones;
+  for (const JobRecord& record : phase.jobs) {
+    if (record.job != job) continue;
+    clones.push_back(Subject{.name = fmt::format("{}[{}]", job, record.clone),
+                             .phase = &phase,
+                             .queue = nullptr,
+                             .jobs = {&record}});
+  }
+  return clones;
+}
+
+std::optional<LatencyStats> MergedLatency(LatencyClass latency, const Subject& subject) {
+  LatencyStats merged;
+  for (const JobRecord* job : subject.jobs) {
+    for (const DirectionRecord& direction : job->directions) {
+      const LatencyStats* stats = StatsOf(latency, direction);
+      if (stats == nullptr) return std::nullopt;
+      merged.Merge(*stats);
+    }
+  }
+  return merged;
+}
+
+uint64_t IosOf(const Subject& subject) {
+  uint64_t ios = 0;
+  for (const JobRecord* job : subject.jobs) {
+    for (const DirectionRecord& direction : job->directions) ios += direction.ios;
+  }
+  return ios;
+}
+
+uint64_t BytesOf(const Subject& subject) {
+  uint64_t bytes = 0;
+  for (const JobRecord* job : subject.jobs) {
+    for (const DirectionRecord& direction : job->directions) bytes += direction.bytes;
+  }
+  return bytes;
+}
+
+uint64_t ErrorsOf(const Subject& subject) {
+  uint64_t errors = 0;
+  for (const JobRecord* job : subject.jobs) {
+    for (const auto& [what, count] : job->errors) errors += count;
+  }
+  return errors;
+}
+
+Reading ReadMetric(const MetricInfo& metric, const Subject& subject) {
+  Reading base;
+  base.ios = IosOf(subject);
+  const double window_s = static_cast<double>(subject.phase->window_ns()) * 1e-9;
+  if (window_s <= 0) return Absent(base, "the phase has no window: nothing was measured");
+  base.starved = base.ios == 0 &&
+                 std::any_of(subject.jobs.begin(), subject.jobs.end(), [](const JobRecord* job) {
+                   return job->in_flight_at_close > 0 || job->outstanding > 0;
+                 });
+  switch (metric.kind) {
+    case MetricKind::kErrors:
+      return Value(base, static_cast<double>(ErrorsOf(subject)));
+    case MetricKind::kGap:
+      return ReadGap(base, subject);
+    case MetricKind::kTags:
+      return ReadTags(base, subject);
+    case MetricKind::kDepth: {
+      double depth = 0;
+      for (const JobRecord* job : subject.jobs) depth += job->depth_mean;
+      return Value(base, depth);
+    }
+    case MetricKind::kIops:
+    case MetricKind::kBandwidth:
+      if (base.ios == 0 && !base.starved) {
+        return Absent(base, fmt::format("{} did no I/O in the window", subject.name));
+      }
+      return Value(base, static_cast<double>(metric.kind == MetricKind::kIops ? base.ios
+                                                                              : BytesOf(subject)) /
+                             window_s);
+    default:
+      return ReadLatency(base, metric, subject);
+  }
+}
+
+std::string FormatMetric(const MetricInfo& metric, double value) {
+  switch (metric.unit) {
+    case Unit::kNanoseconds:
+      return HumanDuration(value);
+    case Unit::kBytes:
+      return HumanBytesPerSecond(value);
+    case Unit::kNone:
+    case Unit::kFraction:
+      break;
+  }
+  return HumanCount(value);
+}
+
+}  // namespace blkfair
