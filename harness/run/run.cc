@@ -11,8 +11,8 @@
 #include "engines/engine_table.h"
 #include "harness/measure/environment.h"
 #include "harness/measure/occupancy.h"
+#include "harness/measure/occupancy_sources.h"
 #include "harness/run/executor.h"
-#include "harness/run/occupancy_sources.h"
 #include "harness/run/phase_record.h"
 #include "harness/run/sim_executor.h"
 #include "harness/run/thread_executor.h"
@@ -181,7 +181,8 @@ Result<PhaseRecord> Run::RunPhase(const PhaseSpec& phase, uint32_t index) {
   const int64_t length_ns = phase.ramp_ns + phase.runtime_ns;
   std::unique_ptr<OccupancySource> source;
   if (sim_ != nullptr) {
-    source = std::make_unique<SimOccupancy>(*sim_, queues);
+    source = std::make_unique<SimOccupancy>([this]() -> const SimWorld& { return sim_->world(); },
+                                            queues);
   } else {
     source = std::make_unique<DebugfsOccupancy>(*options_.fs, queues);
   }
