@@ -1,0 +1,247 @@
+#include "results/fairness/gates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/units.h"
+#include "results/fairness/division.h"
+#include "results/fairness/metric.h"
+
+namespace blkfair {
+
+namespace {
+
+constexpr double kContendedFraction = 0.8;  // design rule 8
+constexpr double kLittleSlack = 1.01;
+constexpr double kDepthReached = 0.5;
+constexpr double kCpuBound = 0.9;
+
+std::string Seconds(int64_t ns) { return HumanDuration(static_cast<double>(ns)); }
+
+Gate Broken(std::string why) { return Gate{Outcome::kError, std::move(why)}; }
+Gate Inconclusive(std::string why) { return Gate{Outcome::kInconclusive, std::move(why)}; }
+
+std::optional<Gate> WorkersGate(const Scenario& scenario, const PhaseRecord& phase) {
+  for (const JobRecord& job : phase.jobs) {
+    if (job.outstanding == 0) continue;
+    return Broken(fmt::format("{} I/Os of {} never came back", job.outstanding, job.job));
+  }
+  const PhaseSpec* spec = scenario.FindPhase(phase.name);
+  if (spec == nullptr || phase.partial) return std::nullopt;
+  for (const std::string& name : spec->jobs) {
+    const JobSpec* job = scenario.FindJob(name);
+    const auto clones = static_cast<uint32_t>(
+        std::count_if(phase.jobs.begin(), phase.jobs.end(),
+                      [&](const JobRecord& record) { return record.job == name; }));
+    if (job == nullptr || clones >= job->numjobs) continue;
+    return Broken(fmt::format("{} of {} workers of {} left no figures in phase {}: they died",
+                              job->numjobs - clones, job->numjobs, name, phase.name));
+  }
+  return std::nullopt;
+}
+
+std::optional<Gate> WindowGate(const Scenario& scenario, const PhaseRecord& phase) {
+  if (phase.partial) {
+    const PhaseSpec* spec = scenario.FindPhase(phase.name);
+    return Inconclusive(fmt::format("phase {} was cut short: a window of {}{}", phase.name,
+                                    Seconds(std::max<int64_t>(0, phase.window_ns())),
+                                    spec == nullptr ? "" : " of " + Seconds(spec->runtime_ns)));
+  }
+  if (phase.window_ns() <= 0) {
+    return Inconclusive(
+        fmt::format("phase {} has no window in which all its jobs ran", phase.name));
+  }
+  if (!phase.settled) {
+    return Inconclusive(
+        fmt::format("phase {} began before the tag set had settled (active_queues had not fallen "
+                    "within {}): a longer settle would do",
+                    phase.name, Seconds(phase.settle_ns)));
+  }
+  return std::nullopt;
+}
+
+std::optional<Gate> ErrorsGate(const PhaseRecord& phase) {
+  for (const JobRecord& job : phase.jobs) {
+    if (job.errors.empty()) continue;
+    std::string errors;
+    for (const auto& [what, count] : job.errors) {
+      errors += fmt::format("{}{} x {}", errors.empty() ? "" : ", ", count, what);
+    }
+    return Inconclusive(fmt::format("{} had errors in phase {}: {}", job.job, phase.name, errors));
+  }
+  return std::nullopt;
+}
+
+// Little's law, for a job with all its clones. The I/Os that complete within the window may have
+// begun before it, each at most by the longest latency: that much more is allowed.
+std::optional<Gate> LittleGate(const PhaseRecord& phase, const Subject& subject) {
+  const std::optional<LatencyStats> lat = MergedLatency(LatencyClass::kLat, subject);
+  if (!lat || lat->count() == 0) return std::nullopt;
+  uint64_t depth = 0;
+  for (const JobRecord* job : subject.jobs) depth += job->iodepth;
+  const auto window_ns = static_cast<double>(phase.window_ns());
+  const double in_flight = static_cast<double>(lat->sum_ns()) / window_ns;
+  const double edge = static_cast<double>(*lat->max_ns()) / window_ns;
+  if (in_flight <= static_cast<double>(depth) * (kLittleSlack + edge)) return std::nullopt;
+  return Inconclusive(fmt::format(
+      "clock suspect: {} had {:.2f} I/Os in flight by Little's law (IOPS x mean latency) in phase "
+      "{}, and {} at most can be",
+      subject.name, in_flight, phase.name, depth));
+}
+
+std::optional<Gate> ClockGate(const PhaseRecord& phase) {
+  std::set<std::string> seen;
+  for (const JobRecord& job : phase.jobs) {
+    if (job.clock_anomalies > 0) {
+      return Inconclusive(
+          fmt::format("clock suspect: {} impossible time differences in {}, phase {}",
+                      job.clock_anomalies, job.job, phase.name));
+    }
+    if (!seen.insert(job.job).second) continue;
+    if (auto gate = LittleGate(phase, *FindSubject(phase, job.job))) return gate;
+  }
+  return std::nullopt;
+}
+
+// The fixtures whose queues an assertion names, directly or by their jobs; all of the phase where
+// it names none.
+std::set<std::string> FixturesOf(const Scenario& scenario, const AssertSpec& spec,
+                                 const PhaseRecord& phase) {
+  std::set<std::string> fixtures;
+  const auto add = [&](const std::string& name) {
+    if (const JobSpec* job = scenario.FindJob(name)) {
+      fixtures.insert(job->queue.fixture);
+    } else if (phase.FindQueue(name) != nullptr) {
+      fixtures.insert(FixtureOfQueue(name));
+    }
+  };
+  const AssertionInfo* info = FindAssertion(spec.kind);
+  for (const ParamSpec& param : info == nullptr ? std::span<const ParamSpec>{} : info->params) {
+    if (param.refers == ParamRef::kNone || param.refers == ParamRef::kPhase) continue;
+    if (!spec.params.Has(param.name)) continue;
+    if (param.shape == ParamShape::kOne) {
+      add(spec.params.String(param.name));
+    } else {
+      for (const std::string& name : spec.params.Strings(param.name)) add(name);
+    }
+  }
+  if (fixtures.empty()) {
+    for (const QueueRecord& queue : phase.queues) fixtures.insert(FixtureOfQueue(queue.queue));
+  }
+  return fixtures;
+}
+
+// Why there was no contention on a fixture's tags; empty when it was seen.
+std::string NoContention(const Record& record, const PhaseRecord& phase,
+                         const std::string& fixture) {
+  const TagSetPhaseRecord* set = phase.FindTagSet(fixture);
+  if (set == nullptr) return fmt::format("the tag set of {} was not observed", fixture);
+  const FixtureRecord* facts = record.FindFixture(fixture);
+  if (facts != nullptr && !facts->shared) {
+    return fmt::format("the queues of {} have tags of their own", fixture);
+  }
+  const auto contenders =
+      std::count_if(phase.queues.begin(), phase.queues.end(), [&](const QueueRecord& queue) {
+        return FixtureOfQueue(queue.queue) == fixture && queue.demand > 0;
+      });
+  if (contenders < 2) return fmt::format("one queue of {} alone was used", fixture);
+  if (set->demand <= set->usable_tags) {
+    return fmt::format("a demand of {} does not exceed the {} usable tags of {}: deeper jobs would",
+                       set->demand, set->usable_tags, fixture);
+  }
+  if (set->samples == 0) return fmt::format("the tag occupancy of {} was not sampled", fixture);
+  if (set->samples_contended < kContendedFraction * set->samples) {
+    return fmt::format("in {} of {} samples alone a queue of {} sat at its limit or waited",
+                       set->samples_contended, set->samples, fixture);
+  }
+  return {};
+}
+
+// Why it cannot be said that there was none; empty when there was none.
+std::string SomeContention(const Record& record, const PhaseRecord& phase,
+                           const std::string& fixture) {
+  const FixtureRecord* facts = record.FindFixture(fixture);
+  if (facts != nullptr && !facts->shared) return {};
+  const TagSetPhaseRecord* set = phase.FindTagSet(fixture);
+  if (set == nullptr) return fmt::format("the tag set of {} was not observed", fixture);
+  if (set->demand <= set->usable_tags) return {};
+  if (set->samples == 0) return fmt::format("the tag occupancy of {} was not sampled", fixture);
+  if (set->samples_contended == 0) return {};
+  return fmt::format("contention was seen on {} in {} of {} samples, and none may be", fixture,
+                     set->samples_contended, set->samples);
+}
+
+}  // namespace
+
+std::optional<Gate> RecordGate(const Record& record, const std::string& phase) {
+  const std::string why = record.outcome_why.empty() ? "no reason was given" : record.outcome_why;
+  switch (record.outcome) {
+    case RunOutcome::kDied:
+      return Broken(fmt::format("the run died: {}", why));
+    case RunOutcome::kError:
+      return Broken(why);
+    case RunOutcome::kUnmet:
+      return Inconclusive(fmt::format("this run was skipped: {}", why));
+    case RunOutcome::kInterrupted:
+      if (record.FindPhase(phase) != nullptr) return std::nullopt;
+      return Inconclusive(fmt::format("interrupted before phase {} was measured", phase));
+    case RunOutcome::kComplete:
+      if (record.FindPhase(phase) != nullptr) return std::nullopt;
+      return Broken(fmt::format("the record has no phase {}", phase));
+  }
+  return std::nullopt;
+}
+
+std::optional<Gate> PhaseGate(const Scenario& scenario, const PhaseRecord& phase,
+                              bool errors_are_judged) {
+  if (auto gate = WorkersGate(scenario, phase)) return gate;
+  if (auto gate = WindowGate(scenario, phase)) return gate;
+  if (!errors_are_judged) {
+    if (auto gate = ErrorsGate(phase)) return gate;
+  }
+  return ClockGate(phase);
+}
+
+std::optional<Gate> ContentionGate(const Scenario& scenario, const AssertSpec& spec,
+                                   const Record& record, const PhaseRecord& phase) {
+  if (spec.contention == Contention::kAny) return std::nullopt;
+  for (const std::string& fixture : FixturesOf(scenario, spec, phase)) {
+    if (spec.contention == Contention::kRequired) {
+      const std::string why = NoContention(record, phase, fixture);
+      if (!why.empty()) return Inconclusive("no contention: " + why);
+    } else {
+      const std::string why = SomeContention(record, phase, fixture);
+      if (!why.empty()) return Inconclusive(why);
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::pair<std::string, std::string>> PhaseWarnings(const Scenario& scenario,
+                                                               const PhaseRecord& phase) {
+  std::vector<std::pair<std::string, std::string>> warnings;
+  for (const JobRecord& job : phase.jobs) {
+    const JobSpec* spec = scenario.FindJob(job.job);
+    const bool paced = spec != nullptr && spec->think_time_ns > 0;
+    if (!paced && job.depth_mean < kDepthReached * job.iodepth) {
+      warnings.emplace_back(
+          "depth of " + job.job,
+          fmt::format("{} in phase {} kept {:.1f} I/Os in flight of an iodepth of {}", job.job,
+                      phase.name, job.depth_mean, job.iodepth));
+    }
+    const auto cpu_ns = static_cast<double>(job.cpu_user_ns + job.cpu_system_ns);
+    if (cpu_ns > kCpuBound * static_cast<double>(phase.window_close_ns)) {
+      warnings.emplace_back(
+          "cpu of " + job.job,
+          fmt::format("{} in phase {} was busy on its CPU for {:.0f}% of the time: "
+                      "it may measure the generator",
+                      job.job, phase.name,
+                      100 * cpu_ns / static_cast<double>(phase.window_close_ns)));
+    }
+  }
+  return warnings;
+}
+
+}  // namespace blkfair

@@ -1,0 +1,62 @@
+// What assertions share: one Observation per Record, bounds, and the verdict that follows from
+// both. The only place where a number becomes pass or fail. Pure; any thread.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "results/fairness/assertion.h"
+#include "results/fairness/metric.h"
+
+namespace blkfair {
+
+// The quantity of an assertion in one Record.
+struct Observation {
+  std::optional<double> value;
+  // Without a value: what that means (a queue that was starved fails, one that was not measured is
+  // inconclusive), and `why` says why there is none.
+  Outcome without = Outcome::kInconclusive;
+  std::string why;   // with a value: the numbers behind it
+  double noise = 0;  // relative counting noise of the value; 0 where it is not a count
+};
+
+Observation Observed(double value, std::string why, double noise = 0);
+Observation NotObserved(std::string why, Outcome without = Outcome::kInconclusive);
+// A metric of a job or queue in one phase of one record.
+Observation ObserveMetric(const MetricInfo& metric, const PhaseRecord& phase,
+                          const std::string& subject);
+
+struct Bounds {
+  std::optional<double> min;
+  std::optional<double> max;
+  // Set when min and max are a tolerance around something expected: a tolerance below the counting
+  // noise decides nothing.
+  std::optional<double> tolerance;
+};
+
+// How values and bounds are written.
+struct ValueStyle {
+  enum class Kind : uint8_t { kRatio, kPercent, kMetric };
+  Kind kind = Kind::kRatio;
+  const MetricInfo* metric = nullptr;  // kMetric
+
+  std::string Value(double value) const;
+  std::string Bound(double bound) const;
+};
+
+// A verdict with everything but the outcome: who, where, what.
+Verdict NewVerdict(const JudgeInput& input, std::string what);
+// Fills in observed, bound, outcome and why. `observations`: one per record; the mean is judged.
+Verdict Decide(Verdict verdict, std::span<const Observation> observations, const Bounds& bounds,
+               const ValueStyle& style);
+
+// The phase of `input` in a record: it is there (JudgeInput says so).
+const PhaseRecord& PhaseOf(const JudgeInput& input, const Record& record);
+// Keys "min" and "max" where they are plain numbers or percentages.
+Bounds MinMax(const ParamValues& params);
+// The sentence for a table entry without min and max; empty when fine.
+std::optional<std::string> CheckMinMax(const ParamValues& params);
+
+}  // namespace blkfair

@@ -1,0 +1,110 @@
+// What is wrong with an assertion in its scenario. (Each key by itself was checked by the reader,
+// each table by AssertionInfo::check.)
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "results/fairness/assertion.h"
+#include "results/fairness/metric.h"
+
+namespace blkfair {
+
+namespace {
+
+// All names that an assertion gives of jobs and queues, with what each may be.
+std::vector<std::pair<std::string, ParamRef>> NamesIn(const AssertionInfo& info,
+                                                      const ParamValues& params) {
+  std::vector<std::pair<std::string, ParamRef>> names;
+  for (const ParamSpec& param : info.params) {
+    if (param.refers == ParamRef::kNone || !params.Has(param.name)) continue;
+    if (param.shape == ParamShape::kOne) {
+      names.emplace_back(params.String(param.name), param.refers);
+      continue;
+    }
+    for (const std::string& name : params.Strings(param.name)) {
+      names.emplace_back(name, param.refers);
+    }
+  }
+  return names;
+}
+
+// The jobs of a phase that a name stands for: the job of that name, or those on that queue.
+std::vector<const JobSpec*> JobsNamed(const Scenario& scenario, const PhaseSpec& phase,
+                                      const std::string& name) {
+  std::vector<const JobSpec*> jobs;
+  for (const std::string& job_name : phase.jobs) {
+    const JobSpec* job = scenario.FindJob(job_name);
+    if (job == nullptr) continue;
+    if (job_name == name || job->queue.Name() == name) jobs.push_back(job);
+  }
+  return jobs;
+}
+
+void FindProblemsInPhase(const Scenario& scenario, const AssertSpec& spec,
+                         const AssertionInfo& info, const PhaseSpec& phase,
+                         std::vector<std::string>* problems) {
+  std::set<std::string> engines;
+  for (const auto& [name, refers] : NamesIn(info, spec.params)) {
+    if (refers == ParamRef::kPhase) {
+      if (scenario.FindPhase(name) == nullptr) {
+        problems->push_back(fmt::format("there is no phase {}", name));
+      }
+      continue;
+    }
+    const std::vector<const JobSpec*> jobs = JobsNamed(scenario, phase, name);
+    for (const JobSpec* job : jobs) engines.insert(job->engine);
+    if (jobs.empty()) {
+      problems->push_back(fmt::format("{} has no part in phase {}", name, phase.name));
+    }
+  }
+  if (!spec.params.Has("metric") || spec.contention == Contention::kAbsent) return;
+  const MetricInfo& metric = MetricByName(spec.params.String("metric"));
+  const bool part_of_latency =
+      metric.latency == LatencyClass::kClat || metric.latency == LatencyClass::kSlat;
+  if (part_of_latency && engines.size() > 1) {
+    problems->push_back(fmt::format(
+        "{} cannot be compared between engines {} on a contended set: libaio waits for a tag while "
+        "it submits, io_uring afterwards; use {}",
+        metric.name, fmt::join(engines, " and "), "lat" + std::string(metric.name.substr(4))));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> AssertionProblems(const Scenario& scenario, const AssertSpec& spec) {
+  const AssertionInfo* info = FindAssertion(spec.kind);
+  if (info == nullptr) return {fmt::format("there is no assertion kind {}", spec.kind)};
+  std::vector<std::string> problems;
+  if (info->check != nullptr) {
+    if (const auto problem = info->check(spec.params)) return {*problem};
+  }
+  for (const std::string& phase_name : spec.phases) {
+    const PhaseSpec* phase = scenario.FindPhase(phase_name);
+    if (phase == nullptr) {
+      problems.push_back(fmt::format("there is no phase {}", phase_name));
+    } else {
+      FindProblemsInPhase(scenario, spec, *info, *phase, &problems);
+    }
+  }
+  const bool needs_solo = info->name == "slowdown" && !spec.params.Has("solo");
+  if (needs_solo && scenario.SoloPhaseOf(spec.params.String("job")) == nullptr) {
+    problems.push_back(
+        fmt::format("{} has no phase in which it runs alone: add it to a phase with "
+                    "solo = [...], or name one in solo",
+                    spec.params.String("job")));
+  }
+  return problems;
+}
+
+std::vector<std::string> AssertionProblems(const Scenario& scenario) {
+  std::vector<std::string> all;
+  for (const AssertSpec& spec : scenario.asserts) {
+    for (const std::string& problem : AssertionProblems(scenario, spec)) {
+      all.push_back(fmt::format("assert {}: {}", spec.name, problem));
+    }
+  }
+  return all;
+}
+
+}  // namespace blkfair
