@@ -33,24 +33,25 @@ struct IoCompletion {
   int32_t result;  // bytes moved, or -errno
 };
 
-class SimQueue;  // engines/sim_device.h
+class SimPort;  // engines/sim_device.h
 
 struct EngineOpenArgs {
   const Queue* queue = nullptr;
   uint32_t iodepth = 1;
   bool direct = true;
-  bool writes = false;              // open for writing; otherwise read-only
-  std::span<std::byte> buffers;     // iodepth * buffer_stride bytes, page aligned
-  size_t buffer_stride = 0;         // slot i's buffer starts at i * buffer_stride
+  bool writes = false;           // open for writing; otherwise read-only
+  std::span<std::byte> buffers;  // iodepth * buffer_stride bytes, page aligned
+  size_t buffer_stride = 0;      // slot i's buffer starts at i * buffer_stride
   const ParamValues* params = nullptr;
-  SimQueue* sim = nullptr;          // engine sim only
+  SimPort* sim = nullptr;  // engine sim only: the job's own port
 };
 
 class Engine {
  public:
   virtual ~Engine() = default;
 
-  // Takes all memory and descriptors. kUnmet when the kernel lacks what the engine needs, naming it.
+  // Takes all memory and descriptors. kUnmet when the kernel lacks what the engine needs, naming
+  // it.
   virtual Result<void> Open(const EngineOpenArgs& args) = 0;
 
   // Hands up to ops.size() requests to the kernel, in order. Returns how many were taken (>= 1), 0
@@ -68,8 +69,8 @@ struct EngineInfo {
   std::string_view name;
   std::string_view help;
   IssuePoint issue_point;
-  std::string_view issue_doc;        // where exactly issue is stamped: shown in reports and docs
-  bool synchronous;                  // depth 1 only
+  std::string_view issue_doc;  // where exactly issue is stamped: shown in reports and docs
+  bool synchronous;            // depth 1 only
   std::span<const ParamSpec> params;
   std::unique_ptr<Engine> (*create)();
   // Whether this kernel and process can run it; kUnmet with the missing piece otherwise.

@@ -1,0 +1,166 @@
+// The libaio engine: io_submit(2) and io_getevents(2). Completions are taken from the ring that the
+// kernel maps into the process, without a system call, while there are any.
+#include <libaio.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "base/fd.h"
+#include "engines/engine.h"
+#include "engines/target_file.h"
+#include "engines/wait.h"
+
+namespace blkfair {
+
+namespace {
+
+// struct aio_ring of fs/aio.c, the head of the completion ring that an io_context_t points to: part
+// of the kernel's ABI since 2.6 (6.1 to 7.3 read), though in no header.
+struct CompletionRing {
+  static constexpr uint32_t kMagic = 0xa10a10a1;
+
+  uint32_t id;
+  uint32_t nr;    // slots
+  uint32_t head;  // written by user space or by io_getevents
+  uint32_t tail;  // written by the kernel
+  uint32_t magic;
+  uint32_t compat_features;
+  uint32_t incompat_features;
+  uint32_t header_length;
+
+  // The events follow the header.
+  const io_event& Event(uint32_t i) const { return reinterpret_cast<const io_event*>(this + 1)[i]; }
+};
+static_assert(sizeof(CompletionRing) == 32);
+
+class LibaioEngine final : public Engine {
+ public:
+  ~LibaioEngine() override {
+    // io_destroy waits, unkillably, for what is in flight: after a drain that gave up it would hang
+    // the run as well, so the context is left to the end of the process.
+    if (context_ != nullptr && in_flight_ == 0) ::io_destroy(context_);
+  }
+
+  Result<void> Open(const EngineOpenArgs& args) override {
+    ASSIGN_OR_RETURN(file_, OpenTarget(args));
+    iocbs_.resize(args.iodepth);
+    batch_.resize(args.iodepth);
+    events_.resize(args.iodepth);
+    for (uint32_t slot = 0; slot < args.iodepth; slot++) {
+      std::byte* buffer = args.buffers.data() + slot * args.buffer_stride;
+      ::io_prep_pread(&iocbs_[slot], file_.get(), buffer, 0, 0);
+      iocbs_[slot].data = reinterpret_cast<void*>(uintptr_t{slot});
+    }
+    const int error = ::io_setup(static_cast<int>(args.iodepth), &context_);
+    if (error == -EAGAIN) {
+      return Fail({ErrorKind::kKernel, EAGAIN,
+                   "io_setup for " + std::to_string(args.iodepth) +
+                       " requests: the sum of all depths passes fs.aio-max-nr (raise it)"});
+    }
+    if (error < 0) return FailErrno(-error, "io_setup");
+    ring_ = reinterpret_cast<CompletionRing*>(context_);
+    if (ring_->magic != CompletionRing::kMagic) ring_ = nullptr;
+    return {};
+  }
+
+  int Submit(std::span<const IoOp> ops) override {
+    const size_t count = std::min(ops.size(), batch_.size());
+    for (size_t i = 0; i < count; i++) {
+      const IoOp& op = ops[i];
+      iocb& request = iocbs_[op.slot];
+      request.aio_lio_opcode = op.direction == Direction::kRead ? IO_CMD_PREAD : IO_CMD_PWRITE;
+      request.u.c.offset = static_cast<long long>(op.offset_bytes);
+      request.u.c.nbytes = op.length_bytes;
+      batch_[i] = &request;
+    }
+    int taken;
+    do {
+      taken = ::io_submit(context_, static_cast<long>(count), batch_.data());
+    } while (taken == -EINTR);
+    if (taken == -EAGAIN) return 0;
+    if (taken > 0) in_flight_ += static_cast<uint32_t>(taken);
+    return taken;
+  }
+
+  int Reap(std::span<IoCompletion> out, uint32_t min, int64_t timeout_ns) override {
+    const auto room = static_cast<uint32_t>(out.size());
+    const uint32_t ready = TakeFromRing(out.data(), room);
+    if (ready >= min || ready == room) return static_cast<int>(ready);
+    timespec timeout = TimespecOf(std::max<int64_t>(timeout_ns, 0));
+    const int more = ::io_getevents(context_, min - ready, room - ready, events_.data(),
+                                    timeout_ns < 0 ? nullptr : &timeout);
+    if (more < 0) return more == -EINTR || ready > 0 ? static_cast<int>(ready) : more;
+    for (int i = 0; i < more; i++) out[ready + static_cast<uint32_t>(i)] = CompletionOf(events_[i]);
+    in_flight_ -= static_cast<uint32_t>(more);
+    return static_cast<int>(ready) + more;
+  }
+
+ private:
+  static IoCompletion CompletionOf(const io_event& event) {
+    return {static_cast<uint32_t>(reinterpret_cast<uintptr_t>(event.data)),
+            static_cast<int32_t>(static_cast<int64_t>(event.res))};
+  }
+
+  // Up to `room` completions, without a system call.
+  uint32_t TakeFromRing(IoCompletion* out, uint32_t room) {
+    if (ring_ == nullptr) return 0;
+    // The kernel publishes an event before it moves the tail (smp_wmb in aio_complete), and reads
+    // our head before it reuses a slot.
+    const uint32_t tail = std::atomic_ref(ring_->tail).load(std::memory_order_acquire);
+    uint32_t head = std::atomic_ref(ring_->head).load(std::memory_order_relaxed);
+    uint32_t taken = 0;
+    while (head != tail && taken < room) {
+      out[taken++] = CompletionOf(ring_->Event(head));
+      if (++head == ring_->nr) head = 0;
+    }
+    if (taken == 0) return 0;
+    std::atomic_ref(ring_->head).store(head, std::memory_order_release);
+    in_flight_ -= taken;
+    return taken;
+  }
+
+  UniqueFd file_;
+  io_context_t context_ = nullptr;
+  CompletionRing* ring_ = nullptr;  // null: the kernel's ring has an unknown form, use system calls
+  std::vector<iocb> iocbs_;         // by slot
+  std::vector<iocb*> batch_;
+  std::vector<io_event> events_;
+  uint32_t in_flight_ = 0;
+};
+
+Result<void> Probe() {
+  io_context_t context = nullptr;
+  const int error = ::io_setup(1, &context);
+  if (error == 0) {
+    ::io_destroy(context);
+    return {};
+  }
+  if (error == -ENOSYS) {
+    return Fail(ErrorKind::kUnmet,
+                "engine libaio: the kernel has no io_setup (CONFIG_AIO), or seccomp hides it");
+  }
+  if (error == -EAGAIN) {
+    return Fail(ErrorKind::kUnmet, "engine libaio: fs.aio-max-nr is used up (raise it)");
+  }
+  return FailErrno(-error, "engine libaio: io_setup", ErrorKind::kUnmet);
+}
+
+}  // namespace
+
+extern const EngineInfo kLibaioEngineInfo;
+constinit const EngineInfo kLibaioEngineInfo = {
+    .name = "libaio",
+    .help = "Linux native AIO: io_submit waits for a free tag itself",
+    .issue_point = IssuePoint::kAfterSubmit,
+    .issue_doc = "after io_submit returned: waiting for a tag is slat",
+    .synchronous = false,
+    .params = {},
+    .create = []() -> std::unique_ptr<Engine> { return std::make_unique<LibaioEngine>(); },
+    .probe = Probe,
+};
+
+}  // namespace blkfair

@@ -1,0 +1,159 @@
+#include "harness/run/job_account.h"
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+
+namespace blkfair {
+
+namespace {
+
+constexpr const char* kDirectionNames[kDirections] = {"read", "write"};
+
+std::string ErrnoName(size_t os_errno) {
+  const char* name = ::strerrorname_np(static_cast<int>(os_errno));
+  return name != nullptr ? name : "E" + std::to_string(os_errno);
+}
+
+}  // namespace
+
+JobAccount::JobAccount(const Shape& shape) : shape_(shape) {
+  CHECK(shape.cell_ns > 0);
+  CHECK(shape.length_ns >= 0);
+  const auto cells = (shape.length_ns + shape.cell_ns - 1) / shape.cell_ns;
+  series_.resize(static_cast<size_t>(std::max<int64_t>(1, cells)));
+  const bool used[kDirections] = {shape.reads, shape.writes};
+  for (size_t i = 0; i < kDirections; i++) {
+    if (!used[i]) continue;
+    directions_[i].emplace();
+    if (shape.has_slat) directions_[i]->slat.emplace();
+  }
+}
+
+void JobAccount::Begin(const PhaseTimes& times) {
+  CHECK(times.barrier_ns <= times.open_ns);
+  CHECK(times.open_ns <= times.close_ns);
+  CHECK(times.close_ns - times.barrier_ns <= shape_.length_ns);
+  times_ = times;
+  last_ns_ = times.barrier_ns;
+  FindNextEdge();
+}
+
+void JobAccount::CloseAt(int64_t close_ns) {
+  if (closed() || close_ns >= times_.close_ns) return;
+  times_.close_ns = std::max(close_ns, last_ns_);
+  if (part_ == kRamp) times_.open_ns = std::min(times_.open_ns, times_.close_ns);
+  FindNextEdge();
+}
+
+void JobAccount::Dropped(uint32_t count) {
+  in_flight_ -= count;
+  if (closed()) in_flight_at_close_ -= count;
+}
+
+void JobAccount::AddError(Batch* batch, Direction direction, int32_t result) {
+  batch->others++;
+  const auto i = static_cast<size_t>(direction);
+  if (result >= 0) {
+    shorts_[i]++;
+  } else {
+    errors_[i][std::min(static_cast<size_t>(-int64_t{result}), kErrnos - 1)]++;
+  }
+}
+
+uint64_t JobAccount::errors() const {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < kDirections; i++) {
+    sum += shorts_[i];
+    for (const uint64_t count : errors_[i]) sum += count;
+  }
+  return sum;
+}
+
+// Cells, open and close lie at times at which nothing happens: they are passed here, one by one, by
+// the first event at or after them. Until then in_flight_ is what it was at the edge.
+void JobAccount::PassEdgesSlowly(int64_t now_ns) {
+  while (edge_ns_ <= now_ns) {
+    const int64_t edge_ns = edge_ns_;
+    depth_integral_ += static_cast<int64_t>(in_flight_) * (edge_ns - last_ns_);
+    last_ns_ = edge_ns;
+    if (in_flight_ > depth_max_) depth_max_ = in_flight_;
+    if (part_ == kRamp && edge_ns == times_.open_ns) PassOpen();
+    if (edge_ns == CellEndNs() || edge_ns == times_.close_ns) {
+      series_[cell_].in_flight = in_flight_;
+      if (edge_ns == CellEndNs()) cell_++;
+    }
+    if (edge_ns == times_.close_ns) PassClose();
+    FindNextEdge();
+  }
+}
+
+void JobAccount::PassOpen() {
+  part_ = kWindow;
+  depth_integral_ = 0;
+  depth_max_ = in_flight_;
+  gap_from_ns_ = times_.open_ns;
+}
+
+void JobAccount::PassClose() {
+  part_ = kDrain;
+  window_integral_ = depth_integral_;
+  in_flight_at_close_ = in_flight_;
+  // The I/O that would have ended this gap is still awaited: the gap is at least this long.
+  if (times_.close_ns - gap_from_ns_ > gap_max_ns_) {
+    NoteGap(times_.close_ns);
+    gap_censored_ = true;
+  }
+}
+
+void JobAccount::FindNextEdge() {
+  edge_ns_ = std::numeric_limits<int64_t>::max();
+  if (part_ == kDrain) return;
+  edge_ns_ = std::min(CellEndNs(), times_.close_ns);
+  if (part_ == kRamp) edge_ns_ = std::min(edge_ns_, times_.open_ns);
+}
+
+void JobAccount::Finish(uint32_t outstanding, JobRecord* record) {
+  for (size_t i = 0; i < kDirections; i++) {
+    if (directions_[i]) {
+      DirectionRecord direction;
+      direction.direction = kDirectionNames[i];
+      direction.ios = directions_[i]->lat.count();
+      direction.bytes = direction.ios * shape_.bs_bytes;
+      direction.slat = std::move(directions_[i]->slat);
+      direction.clat = std::move(directions_[i]->clat);
+      direction.lat = std::move(directions_[i]->lat);
+      record->directions.push_back(std::move(direction));
+    }
+    const std::string prefix = std::string(kDirectionNames[i]) + " ";
+    for (size_t os_errno = 0; os_errno < kErrnos; os_errno++) {
+      if (errors_[i][os_errno] == 0) continue;
+      record->errors[prefix + ErrnoName(os_errno)] = errors_[i][os_errno];
+    }
+    if (shorts_[i] != 0) record->errors[prefix + "short"] = shorts_[i];
+  }
+  const int64_t length_ns = times_.close_ns - times_.barrier_ns;
+  const auto cells = static_cast<size_t>((length_ns + shape_.cell_ns - 1) / shape_.cell_ns);
+  series_.resize(std::min(series_.size(), cells));
+  for (SeriesCell& cell : series_) cell.bytes = cell.ios * shape_.bs_bytes;
+  record->series = std::move(series_);
+  record->gap_max_ns = gap_max_ns_;
+  record->gap_max_at_ns = gap_max_ns_ == 0 ? 0 : gap_max_at_ns_ - times_.barrier_ns;
+  record->gap_censored = gap_censored_;
+  record->ios_trimmed = ios_[kRamp];
+  record->ios_drained = ios_[kDrain];
+  record->in_flight_at_close = in_flight_at_close_;
+  record->outstanding = outstanding;
+  const int64_t window_ns = times_.close_ns - times_.open_ns;
+  if (window_ns > 0) {
+    record->depth_mean = static_cast<double>(window_integral_) / static_cast<double>(window_ns);
+  }
+  record->depth_max = depth_max_;
+  record->submit_calls = submit_calls_[kWindow];
+  record->reap_calls = reap_calls_[kWindow];
+  record->clock_anomalies = clock_anomalies_;
+}
+
+}  // namespace blkfair

@@ -1,0 +1,125 @@
+#include "harness/run/job_setup.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "engines/engine_table.h"
+
+namespace blkfair {
+
+namespace {
+
+constexpr uint64_t kPageBytes = 4096;
+
+Result<JobSetup> SetUpJob(const PhasePlan& phase, const JobPlan& plan) {
+  CHECK(plan.spec != nullptr && plan.queue != nullptr);
+  const JobSpec& spec = *plan.spec;
+  JobSetup setup;
+  setup.plan = plan;
+  setup.engine = FindEngine(spec.engine);
+  if (setup.engine == nullptr) {
+    return Fail(ErrorKind::kUsage,
+                fmt::format("job {}: there is no engine \"{}\"", spec.name, spec.engine));
+  }
+  if (setup.engine->synchronous && spec.iodepth != 1) {
+    return Fail(ErrorKind::kUsage,
+                fmt::format("job {}: engine {} is synchronous, so iodepth = {} cannot be reached "
+                            "(use iodepth = 1 and numjobs = {})",
+                            spec.name, spec.engine, spec.iodepth, spec.iodepth));
+  }
+  ASSIGN_OR_RETURN(setup.workload, Workload::Make(spec, plan.clone, *plan.queue, plan.seed));
+  setup.config.iodepth = spec.iodepth;
+  setup.config.batch_submit = std::min(spec.batch_submit, spec.iodepth);
+  setup.config.batch_complete = std::min(spec.batch_complete, spec.iodepth);
+  setup.config.bs_bytes = static_cast<uint32_t>(spec.bs_bytes);
+  setup.config.issue_point = setup.engine->issue_point;
+  setup.config.think_time_ns = spec.think_time_ns;
+  setup.config.start_delay_ns = spec.start_delay_ns;
+  setup.config.drain_limit_ns = phase.drain_limit_ns;
+  setup.shape.reads = Reads(spec.rw);
+  setup.shape.writes = Writes(spec.rw);
+  setup.shape.has_slat = HasSlat(setup.engine->issue_point);
+  setup.shape.bs_bytes = setup.config.bs_bytes;
+  setup.shape.cell_ns = phase.series_cell_ns;
+  setup.shape.length_ns = phase.ramp_ns + phase.runtime_ns;
+  return setup;
+}
+
+}  // namespace
+
+std::string JobSetup::Name() const {
+  if (plan.spec->numjobs <= 1) return fmt::format("job {}", plan.spec->name);
+  return fmt::format("job {} (clone {})", plan.spec->name, plan.clone);
+}
+
+Result<std::vector<JobSetup>> SetUpJobs(const PhasePlan& plan) {
+  std::vector<JobSetup> jobs;
+  jobs.reserve(plan.jobs.size());
+  for (const JobPlan& job : plan.jobs) {
+    ASSIGN_OR_RETURN(JobSetup setup, SetUpJob(plan, job));
+    jobs.push_back(std::move(setup));
+  }
+  return jobs;
+}
+
+IoBuffers::IoBuffers(IoBuffers&& other) noexcept
+    : bytes_(std::exchange(other.bytes_, {})), stride_(other.stride_) {}
+
+IoBuffers::~IoBuffers() {
+  if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
+}
+
+Result<IoBuffers> IoBuffers::Take(uint32_t iodepth, uint64_t bs_bytes) {
+  IoBuffers buffers;
+  buffers.stride_ = (bs_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  const size_t total = buffers.stride_ * iodepth;
+  void* memory = ::mmap(nullptr, total, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (memory == MAP_FAILED) {
+    return FailErrno(errno, fmt::format("take {} KiB for {} buffers", total / 1024, iodepth));
+  }
+  buffers.bytes_ = {static_cast<std::byte*>(memory), total};
+  return buffers;
+}
+
+void IoBuffers::Fill(uint64_t seed) {
+  for (size_t at = 0; at < bytes_.size(); at += sizeof(uint64_t)) {
+    const uint64_t word = Mix64(seed ^ at);
+    std::memcpy(bytes_.data() + at, &word, sizeof word);
+  }
+}
+
+EngineOpenArgs OpenArgsOf(const JobSetup& setup, const IoBuffers& buffers, SimPort* port) {
+  const JobSpec& spec = *setup.plan.spec;
+  EngineOpenArgs args;
+  args.queue = setup.plan.queue;
+  args.iodepth = spec.iodepth;
+  args.direct = spec.direct;
+  args.writes = Writes(spec.rw);
+  args.buffers = buffers.bytes();
+  args.buffer_stride = buffers.stride();
+  args.params = &spec.engine_params;
+  args.sim = port;
+  return args;
+}
+
+JobRecord RecordOf(const JobSetup& setup, uint32_t outstanding, JobAccount* account) {
+  JobRecord record;
+  record.job = setup.plan.spec->name;
+  record.clone = setup.plan.clone;
+  record.queue = setup.plan.queue->Name();
+  record.engine = setup.engine->name;
+  record.issue_point = setup.engine->issue_doc;
+  record.iodepth = setup.plan.spec->iodepth;
+  account->Finish(outstanding, &record);
+  return record;
+}
+
+}  // namespace blkfair

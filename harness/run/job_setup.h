@@ -1,0 +1,62 @@
+// What both executors do with a phase's plan before and after it runs: check it, shape each clone's
+// loop and account, take its buffers, and turn what was counted into a JobRecord.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "engines/engine.h"
+#include "harness/run/executor.h"
+#include "harness/run/job_account.h"
+#include "harness/run/job_loop.h"
+#include "harness/run/workload.h"
+
+namespace blkfair {
+
+// One clone, checked and ready to be opened.
+struct JobSetup {
+  JobPlan plan;
+  const EngineInfo* engine = nullptr;
+  Workload workload;
+  JobLoopConfig config;
+  JobAccount::Shape shape;
+
+  // "job heavy (clone 2)", for messages.
+  std::string Name() const;
+};
+
+// Every clone of the plan; kUsage for the first that cannot be run as asked.
+Result<std::vector<JobSetup>> SetUpJobs(const PhasePlan& plan);
+
+// Page-aligned memory for iodepth transfers, each at a page boundary of its own, present from the
+// start (no page fault is left to the hot loop). For jobs that write, filled from `seed`.
+class IoBuffers {
+ public:
+  IoBuffers() = default;
+  IoBuffers(IoBuffers&& other) noexcept;
+  IoBuffers& operator=(IoBuffers&&) = delete;
+  ~IoBuffers();
+
+  static Result<IoBuffers> Take(uint32_t iodepth, uint64_t bs_bytes);
+  void Fill(uint64_t seed);
+  // Requests that never came back may still write to this memory: it is then never given back.
+  void Abandon() { bytes_ = {}; }
+
+  std::span<std::byte> bytes() const { return bytes_; }
+  size_t stride() const { return stride_; }
+
+ private:
+  std::span<std::byte> bytes_;
+  size_t stride_ = 0;
+};
+
+// The arguments to open the clone's engine with; its buffers and port are the caller's.
+EngineOpenArgs OpenArgsOf(const JobSetup& setup, const IoBuffers& buffers, SimPort* port);
+
+// `account` is used up.
+JobRecord RecordOf(const JobSetup& setup, uint32_t outstanding, JobAccount* account);
+
+}  // namespace blkfair

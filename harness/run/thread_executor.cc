@@ -1,0 +1,136 @@
+#include "harness/run/thread_executor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "engines/wait.h"
+#include "harness/run/job_setup.h"
+#include "harness/run/job_threads.h"
+
+namespace blkfair {
+
+namespace {
+
+constexpr int64_t kPollNs = 50'000'000;
+constexpr int64_t kProgressNs = 500'000'000;
+// From the moment that all engines are open to the barrier: time for every worker to wake up.
+constexpr int64_t kStartMarginNs = 2'000'000;
+constexpr int64_t kStartMarginPerJobNs = 50'000;
+// An early close lies this far ahead, so that every job sees it before it has come.
+constexpr int64_t kCloseMarginNs = 60'000'000;
+
+int64_t Now() { return MonotonicClock().NowNs(); }
+
+// io_setup counts what is asked for against fs.aio-max-nr (ioctx_alloc in fs/aio.c, 6.1 to 7.3) and
+// answers EAGAIN beyond. Found out here, no job has started yet, and the numbers can be told.
+Result<void> CheckAioLimit(const KernelFs& fs, const std::vector<JobSetup>& jobs) {
+  int64_t need = 0;
+  for (const JobSetup& job : jobs) {
+    if (job.engine->name == "libaio") need += job.config.iodepth;
+  }
+  if (need == 0) return {};
+  const std::string folder = fs.roots().proc + "/sys/fs/";
+  ASSIGN_OR_RETURN(const int64_t used, fs.ReadInt(folder + "aio-nr"));
+  ASSIGN_OR_RETURN(const int64_t limit, fs.ReadInt(folder + "aio-max-nr"));
+  if (used + need <= limit) return {};
+  return Fail(ErrorKind::kKernel,
+              fmt::format("engine libaio: the jobs of this phase need {} requests, {} are in use "
+                          "and fs.aio-max-nr is {} (raise it, or lower iodepth or numjobs)",
+                          need, used, limit));
+}
+
+// The thread that takes samples from the barrier until it is told to stop or the window closes.
+class Sampler {
+ public:
+  Sampler(const PhasePlan& plan, const PhaseHooks& hooks, const PhaseTimes& times) {
+    if (!hooks.sample || plan.sample_interval_ns <= 0) return;
+    thread_ = std::jthread(
+        [&hooks, times, interval_ns = plan.sample_interval_ns](const std::stop_token& stop) {
+          int64_t at_ns = times.barrier_ns;
+          while (at_ns < times.close_ns && !stop.stop_requested()) {
+            SleepUntil(at_ns);
+            const int64_t now_ns = Now();
+            if (now_ns >= times.close_ns) return;
+            hooks.sample(now_ns - times.barrier_ns);
+            // Samples that this one was too slow for are left out, not caught up with.
+            at_ns += interval_ns * (1 + (Now() - at_ns) / interval_ns);
+          }
+        });
+  }
+
+ private:
+  std::jthread thread_;
+};
+
+}  // namespace
+
+Result<PhaseResult> ThreadExecutor::RunPhase(const PhasePlan& plan, const PhaseHooks& hooks) {
+  CHECK(!plan.jobs.empty());
+  ASSIGN_OR_RETURN(std::vector<JobSetup> setups, SetUpJobs(plan));
+  RETURN_IF_ERROR(CheckAioLimit(*fs_, setups));
+  JobThreads threads(std::move(setups));
+  RETURN_IF_ERROR(threads.Open());
+
+  PhaseTimes times;
+  times.barrier_ns =
+      Now() + kStartMarginNs + kStartMarginPerJobNs * static_cast<int64_t>(plan.jobs.size());
+  times.open_ns = times.barrier_ns + plan.ramp_ns;
+  times.close_ns = times.open_ns + plan.runtime_ns;
+  threads.Start(times);
+  PhaseResult result;
+  {
+    const Sampler sampler(plan, hooks, times);
+    int64_t next_progress_ns = times.barrier_ns;
+    while (!threads.WaitUntilDone(kPollNs)) {
+      const int64_t now_ns = Now();
+      if (hooks.progress && now_ns >= next_progress_ns) {
+        hooks.progress(now_ns - times.barrier_ns);
+        next_progress_ns += kProgressNs;
+      }
+      if (!result.interrupted && now_ns + kCloseMarginNs < times.close_ns && hooks.interrupted &&
+          hooks.interrupted()) {
+        result.interrupted = true;
+        threads.CloseAt(std::max(times.barrier_ns, now_ns + kCloseMarginNs));
+      }
+    }
+  }
+  ASSIGN_OR_RETURN(result.jobs, threads.Collect());
+  result.window_close_ns = threads.close_ns() - times.barrier_ns;
+  result.window_open_ns = std::min(plan.ramp_ns, result.window_close_ns);
+  return result;
+}
+
+int64_t ThreadExecutor::NowNs() const { return Now(); }
+
+bool ThreadExecutor::Sleep(int64_t ns, const std::function<bool()>& interrupted) {
+  const int64_t until_ns = Now() + ns;
+  while (true) {
+    if (interrupted && interrupted()) return false;
+    const int64_t now_ns = Now();
+    if (now_ns >= until_ns) return true;
+    SleepUntil(std::min(until_ns, now_ns + kPollNs));
+  }
+}
+
+ClockFacts ThreadExecutor::clock_facts() const {
+  ClockFacts facts;
+  facts.source = "CLOCK_MONOTONIC";
+  const auto clocksource = fs_->ReadLine(
+      fs_->roots().sys + "/devices/system/clocksource/clocksource0/current_clocksource");
+  if (clocksource) facts.clocksource = *clocksource;
+  constexpr int kReads = 1000;
+  const MonotonicClock clock;
+  const int64_t begin_ns = clock.NowNs();
+  for (int i = 0; i < kReads; i++) clock.NowNs();
+  facts.read_cost_ns = static_cast<double>(clock.NowNs() - begin_ns) / (kReads + 1);
+  return facts;
+}
+
+}  // namespace blkfair

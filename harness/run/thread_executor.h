@@ -1,0 +1,28 @@
+// ThreadExecutor: runs phases in real time, one thread per clone of a job. The thread opens the
+// clone's engine, waits at the start barrier, runs the clone's loop and drains. A further thread
+// samples; the caller's thread watches for interruption and reports progress.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "base/kernel_fs.h"
+#include "harness/run/executor.h"
+
+namespace blkfair {
+
+class ThreadExecutor : public PhaseExecutor {
+ public:
+  // `fs` (for the AIO limits and the clock source) outlives the executor.
+  explicit ThreadExecutor(const KernelFs* fs) : fs_(fs) {}
+
+  Result<PhaseResult> RunPhase(const PhasePlan& plan, const PhaseHooks& hooks) override;
+  int64_t NowNs() const override;
+  bool Sleep(int64_t ns, const std::function<bool()>& interrupted) override;
+  ClockFacts clock_facts() const override;
+
+ private:
+  const KernelFs* fs_;
+};
+
+}  // namespace blkfair
