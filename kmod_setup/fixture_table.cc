@@ -1,0 +1,26 @@
+#include "kmod_setup/fixture_table.h"
+
+#include <array>
+
+namespace blkfair {
+
+extern const FixtureInfo kNullBlkFixtureInfo;
+extern const FixtureInfo kSimFixtureInfo;
+
+namespace {
+constexpr std::array kFixtures = {
+    &kNullBlkFixtureInfo,
+    &kSimFixtureInfo,
+};
+}  // namespace
+
+std::span<const FixtureInfo* const> AllFixtures() { return kFixtures; }
+
+const FixtureInfo* FindFixture(std::string_view name) {
+  for (const FixtureInfo* const info : kFixtures) {
+    if (info->name == name) return info;
+  }
+  return nullptr;
+}
+
+}  // namespace blkfair
