@@ -32,4 +32,8 @@ struct Catalog {
 
 const PartInfo* FindPart(std::span<const PartInfo> parts, std::string_view name);
 
+// What is wrong with the tables themselves, one sentence each: defaults that do not fit their own
+// spec, keys that stand twice or hide one of the language's, names that are no names. For tests.
+std::vector<std::string> CatalogFaults(const Catalog& catalog);
+
 }  // namespace blkfair

@@ -28,9 +28,9 @@ std::string_view RwName(Rw rw);
 
 struct FixtureSpec {
   std::string name;
-  std::string kind;        // "null_blk", "sim", ...
-  ParamValues params;      // of that kind's table
-  uint32_t queues = 0;     // how many queues it will make
+  std::string kind;     // "null_blk", "sim", ...
+  ParamValues params;   // of that kind's table
+  uint32_t queues = 0;  // how many queues it will make
   bool operator==(const FixtureSpec&) const = default;
 };
 
@@ -47,21 +47,21 @@ struct JobSpec {
   std::string engine;
   bool direct = true;
   uint64_t offset_bytes = 0;
-  uint64_t size_bytes = 0;        // 0: to the end of the queue
-  uint64_t seed = 0;              // of this job; mixed with the scenario's seed
-  int64_t think_time_ns = 0;      // pause between a completion and the next I/O of that slot
-  int64_t start_delay_ns = 0;     // after the phase's start barrier
-  ParamValues engine_params;      // of that engine's table
+  uint64_t size_bytes = 0;     // 0: to the end of the queue
+  uint64_t seed = 0;           // of this job; mixed with the scenario's seed
+  int64_t think_time_ns = 0;   // pause between a completion and the next I/O of that slot
+  int64_t start_delay_ns = 0;  // after the phase's start barrier
+  ParamValues engine_params;   // of that engine's table
   bool operator==(const JobSpec&) const = default;
 };
 
 struct PhaseSpec {
   std::string name;
   std::vector<std::string> jobs;
-  int64_t settle_ns = 0;   // at most so long until active_queues is as expected
+  int64_t settle_ns = 0;  // at most so long until active_queues is as expected
   int64_t ramp_ns = 0;
   int64_t runtime_ns = 0;
-  bool solo = false;       // one job alone: made by `solo = [...]`, or with a single job in `jobs`
+  bool solo = false;  // one job alone: made by `solo = [...]`, or with a single job in `jobs`
   bool operator==(const PhaseSpec&) const = default;
 };
 
@@ -70,10 +70,10 @@ std::string_view ContentionName(Contention contention);
 
 struct AssertSpec {
   std::string name;
-  std::string kind;                  // "share", "slowdown", ...
-  std::vector<std::string> phases;   // judged in each of these
+  std::string kind;                 // "share", "slowdown", ...
+  std::vector<std::string> phases;  // judged in each of these
   Contention contention = Contention::kRequired;
-  ParamValues params;                // of that kind's table
+  ParamValues params;  // of that kind's table
   bool operator==(const AssertSpec&) const = default;
 };
 
@@ -90,8 +90,8 @@ struct Scenario {
   std::string why;
   uint64_t seed = 1;
   GuestSpec guest;
-  int64_t window_ns = 100'000'000;         // of the time series
-  int64_t occupancy_interval_ns = 50'000'000;       // between two samples of tag occupancy
+  int64_t window_ns = 100'000'000;             // of the time series
+  int64_t occupancy_interval_ns = 50'000'000;  // between two samples of tag occupancy
   std::vector<FixtureSpec> fixtures;
   std::vector<JobSpec> jobs;
   std::vector<PhaseSpec> phases;

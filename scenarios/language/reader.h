@@ -15,7 +15,7 @@ namespace blkfair {
 // One problem: "file:line:col: what is wrong and what to do".
 struct Diagnostic {
   std::string file;
-  uint32_t line = 0;    // 0: no place (a --set override names itself as `file`)
+  uint32_t line = 0;  // 0: no place (a --set override names itself as `file`)
   uint32_t column = 0;
   std::string message;
   std::string ToString() const;
@@ -26,10 +26,9 @@ struct Diagnostic {
 using Override = std::string;
 
 // `file` is used in messages only.
-tl::expected<Scenario, std::vector<Diagnostic>> ParseScenario(std::string_view toml_text,
-                                                              const std::string& file,
-                                                              const Catalog& catalog,
-                                                              const std::vector<Override>& overrides);
+tl::expected<Scenario, std::vector<Diagnostic>> ParseScenario(
+    std::string_view toml_text, const std::string& file, const Catalog& catalog,
+    const std::vector<Override>& overrides);
 tl::expected<Scenario, std::vector<Diagnostic>> ReadScenarioFile(
     const std::string& path, const Catalog& catalog, const std::vector<Override>& overrides);
 

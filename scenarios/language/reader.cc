@@ -1,0 +1,313 @@
+#include "scenarios/language/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "base/fd.h"
+#include "scenarios/language/checks.h"
+#include "scenarios/language/decode.h"
+#include "scenarios/language/document.h"
+#include "scenarios/language/expand.h"
+#include "scenarios/language/keys.h"
+#include "scenarios/language/model_values.h"
+#include "scenarios/language/problems.h"
+
+namespace blkfair {
+
+namespace {
+
+// Reads one tree into one scenario. Tables with a problem are left out of it; their names stay
+// known, so that a fault is reported where it is and not wherever the table is referred to.
+class Reading {
+ public:
+  Reading(const Catalog& catalog, const Node& root, bool phases_complete, Problems* problems)
+      : catalog_(catalog), root_(root), phases_complete_(phases_complete), problems_(*problems) {}
+
+  Scenario Read() {
+    ReadTop();
+    for (const Node& table : Tables("fixture")) ReadFixture(table);
+    CollectNames("job", "job", &referents_.jobs);
+    CollectNames("phase", "phase", &referents_.phases);
+    for (const Node& table : Tables("job")) ReadJob(table);
+    for (const Node& table : Tables("phase")) ReadPhase(table);
+    CheckJobsRun();
+    std::vector<std::string> assert_names;
+    CollectNames("assert", "assertion", &assert_names);
+    for (const Node& table : Tables("assert")) ReadAssert(table);
+    return std::move(scenario_);
+  }
+
+ private:
+  std::span<const Node> Tables(std::string_view name) const {
+    const NodeEntry* entry = root_.Find(name);
+    return entry == nullptr ? std::span<const Node>() : std::span<const Node>(entry->value.items);
+  }
+
+  void CollectNames(std::string_view array, std::string_view what,
+                    std::vector<std::string>* names) {
+    for (const Node& table : Tables(array)) CheckName(table, what, names, &problems_);
+  }
+
+  // The row of the part that `key` of `table` names, or null with a problem.
+  const PartInfo* PartOf(const Node& table, std::string_view key, std::string_view what,
+                         std::span<const PartInfo> parts) {
+    const std::string* name = table.FindText(key);
+    if (name == nullptr) return nullptr;  // absent or of a wrong type: reported by its spec
+    const PartInfo* part = FindPart(parts, *name);
+    if (part == nullptr) {
+      std::vector<std::string> names;
+      for (const PartInfo& other : parts) names.emplace_back(other.name);
+      problems_.Add(PlaceOfKey(table, key),
+                    fmt::format("{}: unknown {} {}{}", key, what, Quote(*name),
+                                Suggestion(*name, names, "there are")));
+    }
+    return part;
+  }
+
+  // Reports the keys that neither the language nor `part` knows. While the part is unknown too,
+  // only keys that no part has are reported.
+  void CheckKeys(const Node& table, std::string_view where, std::span<const ParamSpec> keys,
+                 const PartInfo* part, std::span<const PartInfo> parts) {
+    if (part != nullptr) {
+      ReportUnknownKeys(table, fmt::format("{} of {}", where, part->name), {keys, part->params},
+                        &problems_);
+      return;
+    }
+    std::vector<ParamSpec> all;
+    for (const PartInfo& other : parts) {
+      all.insert(all.end(), other.params.begin(), other.params.end());
+    }
+    ReportUnknownKeys(table, where, {keys, all}, &problems_);
+  }
+
+  // The part's own parameters, checked as a whole when each of them is fine.
+  std::optional<ParamValues> PartParams(const Node& table, const PartInfo& part) {
+    const size_t before = problems_.count();
+    ParamValues values = DecodeTable(table, part.params, &problems_);
+    CheckReferences(table, part.params, referents_, &problems_);
+    if (problems_.count() > before) return std::nullopt;
+    if (part.check != nullptr) {
+      if (const std::optional<std::string> problem = part.check(values)) {
+        problems_.Add(table.place, fmt::format("{}: {}", part.name, *problem));
+        return std::nullopt;
+      }
+    }
+    return values;
+  }
+
+  void ReadTop();
+  void ReadFixture(const Node& table);
+  void ReadJob(const Node& table);
+  void ReadPhase(const Node& table);
+  void ReadAssert(const Node& table);
+  const PartInfo* EngineOf(const Node& table, const Referents::Fixture* fixture);
+  void CheckStartDelays(const Node& table, const PhaseSpec& phase);
+  void CheckJobsRun();
+  std::vector<std::string> AssertPhases(const Node& table, const ParamValues& values);
+
+  const Catalog& catalog_;
+  const Node& root_;
+  const bool phases_complete_;
+  Problems& problems_;
+  Contention contention_ = Contention::kRequired;  // of assertions that have none of their own
+  Referents referents_;
+  std::vector<std::string> fixture_names_;
+  Scenario scenario_;
+};
+
+void Reading::ReadTop() {
+  static constexpr ParamSpec kTables[] = {{.name = "guest"},
+                                          {.name = "fixture"},
+                                          {.name = "job"},
+                                          {.name = "phase"},
+                                          {.name = "assert"}};
+  ReportUnknownKeys(root_, "the scenario", {ScenarioKeys(), kTables}, &problems_);
+  const size_t before = problems_.count();
+  const ParamValues values = DecodeTable(root_, ScenarioKeys(), &problems_);
+  std::vector<std::string> none;
+  CheckName(root_, "scenario", &none, &problems_);
+  if (problems_.count() == before) SetScenario(values, &scenario_);
+  contention_ = ContentionFrom(values.String("contention"));
+
+  const Node no_guest;
+  const NodeEntry* guest = root_.Find("guest");
+  const Node& table = guest != nullptr ? guest->value : no_guest;
+  ReportUnknownKeys(table, "[guest]", {GuestKeys()}, &problems_);
+  scenario_.guest = GuestFrom(DecodeTable(table, GuestKeys(), &problems_));
+
+  for (const std::string_view name : {"fixture", "job", "phase"}) {
+    if (root_.Find(name) != nullptr) continue;
+    problems_.Add(root_.place,
+                  fmt::format("there is no [[{}]]: a scenario needs one at least", name));
+  }
+}
+
+void Reading::ReadFixture(const Node& table) {
+  const size_t before = problems_.count();
+  const ParamValues values = DecodeTable(table, FixtureKeys(), &problems_);
+  CheckName(table, "fixture", &fixture_names_, &problems_);
+  const PartInfo* kind = PartOf(table, "kind", "fixture", catalog_.fixtures);
+  CheckKeys(table, "[[fixture]]", FixtureKeys(), kind, catalog_.fixtures);
+  std::optional<ParamValues> params;
+  if (kind != nullptr) params = PartParams(table, *kind);
+
+  std::optional<uint32_t> queues;
+  if (params) queues = kind->queue_count != nullptr ? kind->queue_count(*params) : 0;
+  if (values.Has("name")) {
+    referents_.fixtures.push_back(
+        {values.String("name"), kind != nullptr ? std::string(kind->name) : "", queues});
+  }
+  if (problems_.count() > before) return;
+  scenario_.fixtures.push_back(
+      {values.String("name"), values.String("kind"), std::move(*params), *queues});
+}
+
+// The engine that the job names, or else the one that suits its queue.
+const PartInfo* Reading::EngineOf(const Node& table, const Referents::Fixture* fixture) {
+  if (table.Find("engine") != nullptr) {
+    return PartOf(table, "engine", "engine", catalog_.engines);
+  }
+  if (fixture == nullptr || fixture->kind.empty()) return nullptr;  // reported already
+  const std::string_view name = fixture->kind == kSimName ? kSimName : kDefaultEngine;
+  const PartInfo* engine = FindPart(catalog_.engines, name);
+  if (engine == nullptr) {
+    problems_.Add(table.place,
+                  fmt::format("engine is missing: there is no {} to fall back on", name));
+  }
+  return engine;
+}
+
+void Reading::ReadJob(const Node& table) {
+  const size_t before = problems_.count();
+  const ParamValues values = DecodeTable(table, JobKeys(), &problems_);
+  CheckReferences(table, JobKeys(), referents_, &problems_);
+  std::optional<QueueRef> queue;
+  if (values.Has("queue")) queue = ParseQueueName(values.String("queue"));
+  const Referents::Fixture* fixture = queue ? referents_.FindFixture(queue->fixture) : nullptr;
+
+  const PartInfo* engine = EngineOf(table, fixture);
+  CheckKeys(table, "[[job]]", JobKeys(), engine, catalog_.engines);
+  std::optional<ParamValues> params;
+  if (engine != nullptr) params = PartParams(table, *engine);
+  if (problems_.count() > before || fixture == nullptr || !params) return;
+
+  JobSpec job = JobFrom(values);
+  job.queue = *queue;
+  job.engine = engine->name;
+  job.engine_params = std::move(*params);
+  if (!fixture->kind.empty()) CheckJob(table, job, *engine, *fixture, &problems_);
+  scenario_.jobs.push_back(std::move(job));
+}
+
+void Reading::ReadPhase(const Node& table) {
+  const size_t before = problems_.count();
+  const ParamValues values = DecodeTable(table, PhaseKeys(), &problems_);
+  ReportUnknownKeys(table, "[[phase]]", {PhaseKeys()}, &problems_);
+  CheckReferences(table, PhaseKeys(), referents_, &problems_);
+  CheckNoRepeats(table, "jobs", &problems_);
+  if (problems_.count() > before) return;
+  PhaseSpec phase = PhaseFrom(values);
+  CheckStartDelays(table, phase);
+  scenario_.phases.push_back(std::move(phase));
+}
+
+void Reading::CheckStartDelays(const Node& table, const PhaseSpec& phase) {
+  for (const std::string& name : phase.jobs) {
+    const JobSpec* job = scenario_.FindJob(name);
+    if (job == nullptr || job->start_delay_ns < phase.ramp_ns + phase.runtime_ns) continue;
+    problems_.Add(PlaceOfKey(table, "jobs"),
+                  fmt::format("job {} would not start before phase {} ends: lower its start_delay, "
+                              "or raise runtime",
+                              Quote(name), Quote(phase.name)));
+  }
+}
+
+// A job that runs in no phase is a slip, unless its phase was left out for another fault.
+void Reading::CheckJobsRun() {
+  std::set<std::string_view> running;
+  for (const Node& phase : Tables("phase")) {
+    const NodeEntry* jobs = phase.Find("jobs");
+    if (jobs == nullptr || !jobs->value.IsArray()) return;
+    for (const Node& job : jobs->value.items) running.insert(job.text);
+  }
+  if (!phases_complete_) return;
+  for (const Node& table : Tables("job")) {
+    const std::string* name = table.FindText("name");
+    if (name == nullptr || running.count(*name) > 0) continue;
+    problems_.Add(
+        PlaceOfKey(table, "name"),
+        fmt::format("job {} runs in no phase: name it in one, or take it out", Quote(*name)));
+  }
+}
+
+std::vector<std::string> Reading::AssertPhases(const Node& table, const ParamValues& values) {
+  const bool one = table.Find("phase") != nullptr;
+  const bool several = table.Find("phases") != nullptr;
+  if (one && several) {
+    problems_.Add(PlaceOfKey(table, "phases"), "phase and phases say the same: keep one of them");
+  } else if (!one && !several) {
+    problems_.Add(table.place,
+                  "phase is missing: name the phase that is judged, or several in "
+                  "phases");
+  }
+  if (values.Has("phases")) return values.Strings("phases");
+  if (values.Has("phase")) return {values.String("phase")};
+  return {};
+}
+
+void Reading::ReadAssert(const Node& table) {
+  const size_t before = problems_.count();
+  const ParamValues values = DecodeTable(table, AssertKeys(), &problems_);
+  CheckReferences(table, AssertKeys(), referents_, &problems_);
+  CheckNoRepeats(table, "phases", &problems_);
+  AssertSpec assertion;
+  assertion.phases = AssertPhases(table, values);
+  const PartInfo* kind = PartOf(table, "kind", "assertion", catalog_.assertions);
+  CheckKeys(table, "[[assert]]", AssertKeys(), kind, catalog_.assertions);
+  std::optional<ParamValues> params;
+  if (kind != nullptr) params = PartParams(table, *kind);
+  if (problems_.count() > before) return;
+  assertion.name = values.String("name");
+  assertion.kind = kind->name;
+  assertion.contention =
+      values.Has("contention") ? ContentionFrom(values.String("contention")) : contention_;
+  assertion.params = std::move(*params);
+  scenario_.asserts.push_back(std::move(assertion));
+}
+
+}  // namespace
+
+std::string Diagnostic::ToString() const {
+  if (line == 0) return fmt::format("{}: {}", file, message);
+  return fmt::format("{}:{}:{}: {}", file, line, column, message);
+}
+
+tl::expected<Scenario, std::vector<Diagnostic>> ParseScenario(
+    std::string_view toml_text, const std::string& file, const Catalog& catalog,
+    const std::vector<Override>& overrides) {
+  Problems problems(file, overrides);
+  tl::expected<Node, SyntaxError> root = ParseDocument(toml_text);
+  if (!root) {
+    problems.Add(root.error().place, root.error().message);
+    return tl::unexpected(problems.Take());
+  }
+  const bool phases_complete = ExpandScenario(&*root, &problems);
+  ApplyOverrides(&*root, overrides, &problems);
+  Scenario scenario = Reading(catalog, *root, phases_complete, &problems).Read();
+  if (problems.count() > 0) return tl::unexpected(problems.Take());
+  return scenario;
+}
+
+tl::expected<Scenario, std::vector<Diagnostic>> ReadScenarioFile(
+    const std::string& path, const Catalog& catalog, const std::vector<Override>& overrides) {
+  const Result<std::string> text = ReadWholeFile(path);
+  if (!text) {
+    return tl::unexpected(std::vector<Diagnostic>{{path, 0, 0, text.error().message}});
+  }
+  return ParseScenario(*text, path, catalog, overrides);
+}
+
+}  // namespace blkfair
