@@ -202,7 +202,7 @@ std::vector<Case> PartCases() {
 
 std::vector<Case> AllCases() {
   std::vector<Case> cases = IncludeCases();
-  for (const auto& more : {TextCases(), PartCases()}) {
+  for (const auto& more : {TextCases(), LayoutCases(), PartCases()}) {
     cases.insert(cases.end(), more.begin(), more.end());
   }
   return cases;
