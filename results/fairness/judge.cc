@@ -159,6 +159,7 @@ Judgement Judge(const Scenario& scenario, std::span<const Record> records) {
   std::vector<std::string> problems = AssertionProblems(scenario);
   for (const Record& record : records) {
     if (record.scenario_hash == records.front().scenario_hash) continue;
+    if (record.outcome == RunOutcome::kDied) continue;  // it may not have got that far
     problems.push_back("the records are of different scenarios, and cannot be judged together");
     break;
   }

@@ -26,9 +26,9 @@ std::string JsonReport(const ReportInput& input);
 
 struct SummaryRow {
   std::string scenario;
-  std::string outcome;   // "pass", "fail", "skip", ...
+  std::string outcome;  // "pass", "fail", "skip", ...
   int exit_code = 0;
-  std::string note;      // first failing assertion, or why it was skipped
+  std::string note;  // first failing assertion, or why it was skipped
   double wall_seconds = 0;
 };
 // The row of one run: its outcome, and the first assertion that did not pass or why it was skipped.

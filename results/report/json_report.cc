@@ -1,0 +1,122 @@
+#include <cmath>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "results/json_text.h"
+#include "results/report/figures.h"
+#include "results/report/report.h"
+
+namespace blkfair {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kReportSchema = 1;
+
+Json Number(std::optional<double> value) {
+  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
+}
+
+Json MetricsOf(const ReportInput& input, const std::string& phase, const std::string& subject) {
+  Json metrics = Json::object();
+  for (const MetricInfo& metric : AllMetrics()) {
+    metrics[std::string(metric.name)] = Number(MeanFigure(input.records, phase, subject, metric));
+  }
+  return metrics;
+}
+
+Json JobsJson(const ReportInput& input, const PhaseRecord& phase) {
+  Json jobs = Json::array();
+  for (const JobRecord* job : JobsOf(phase)) {
+    jobs.push_back({{"job", job->job},
+                    {"queue", job->queue},
+                    {"engine", job->engine},
+                    {"iodepth", job->iodepth},
+                    {"clones", ClonesOf(phase, job->job).size()},
+                    {"metrics", MetricsOf(input, phase.name, job->job)}});
+  }
+  return jobs;
+}
+
+Json QueuesJson(const ReportInput& input, const PhaseRecord& phase) {
+  Json queues = Json::array();
+  for (const QueueRecord& queue : phase.queues) {
+    const bool sampled = queue.occupancy.has_value();
+    queues.push_back({{"queue", queue.queue},
+                      {"demand", queue.demand},
+                      {"tags_source", sampled ? Json(queue.occupancy->source) : Json(nullptr)},
+                      {"tags_source_why", sampled ? Json(queue.occupancy->why) : Json(nullptr)},
+                      {"metrics", MetricsOf(input, phase.name, queue.queue)}});
+  }
+  return queues;
+}
+
+Json PhasesJson(const ReportInput& input) {
+  Json phases = Json::array();
+  for (const std::string& name : PhaseNames(input.records)) {
+    const PhaseRecord& phase = AnyPhase(input.records, name);
+    phases.push_back({{"phase", name},
+                      {"solo", phase.solo},
+                      {"partial", phase.partial},
+                      {"window_ns", phase.window_ns()},
+                      {"jobs", JobsJson(input, phase)},
+                      {"queues", QueuesJson(input, phase)}});
+  }
+  return phases;
+}
+
+Json VerdictsJson(const Judgement& judgement) {
+  Json verdicts = Json::array();
+  for (const Verdict& verdict : judgement.verdicts) {
+    verdicts.push_back({{"assertion", verdict.assertion},
+                        {"kind", verdict.kind},
+                        {"phase", verdict.phase},
+                        {"what", verdict.what},
+                        {"outcome", std::string(OutcomeName(verdict.outcome))},
+                        {"observed", verdict.observed},
+                        {"observed_value", Number(verdict.observed_value)},
+                        {"bound", verdict.bound},
+                        {"why", verdict.why}});
+  }
+  return verdicts;
+}
+
+Json RecordsJson(const ReportInput& input) {
+  Json records = Json::array();
+  for (const Record& record : input.records) {
+    records.push_back({{"outcome", std::string(RunOutcomeName(record.outcome))},
+                       {"outcome_why", record.outcome_why},
+                       {"seed", record.seed},
+                       {"kernel", record.environment.kernel_release},
+                       {"executor", record.environment.executor},
+                       {"time", record.environment.time},
+                       {"started", record.host.started}});
+  }
+  return records;
+}
+
+}  // namespace
+
+std::string JsonReport(const ReportInput& input) {
+  const Record& record = input.records.front();
+  const Json report = {{"schema", kReportSchema},
+                       {"tool", "blkfair"},
+                       {"tool_version", record.tool_version},
+                       {"scenario", record.scenario_name},
+                       {"scenario_hash", record.scenario_hash},
+                       {"outcome", std::string(OutcomeName(input.judgement->outcome))},
+                       {"exit_code", input.judgement->exit_code},
+                       {"partial", input.judgement->partial},
+                       {"n", input.records.size()},
+                       {"verdicts", VerdictsJson(*input.judgement)},
+                       {"warnings", input.judgement->warnings},
+                       {"records", RecordsJson(input)},
+                       {"phases", PhasesJson(input)},
+                       {"repeat_command", input.repeat_command},
+                       {"results_folder", input.results_folder}};
+  return PrettyJson(report.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace blkfair

@@ -1,0 +1,143 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "base/units.h"
+#include "results/report/figures.h"
+#include "results/report/layout.h"
+#include "results/report/text_sections.h"
+#include "results/statistics.h"
+
+namespace blkfair {
+
+namespace {
+
+struct Column {
+  const char* title;
+  const char* metric;
+};
+constexpr Column kColumns[] = {{"iops", "iops"},   {"bw", "bw"},       {"mean lat", "lat_mean"},
+                               {"p50", "lat_p50"}, {"p99", "lat_p99"}, {"max", "lat_max"},
+                               {"gap", "gap"},     {"tags", "tags"},   {"depth", "depth"}};
+
+std::string Cell(std::span<const Record> records, const std::string& phase, const std::string& job,
+                 const char* metric_name) {
+  const MetricInfo& metric = MetricByName(metric_name);
+  const std::optional<double> value = MeanFigure(records, phase, job, metric);
+  if (!value) return "-";
+  const bool level = metric.kind == MetricKind::kTags || metric.kind == MetricKind::kDepth;
+  return level ? fmt::format("{:.1f}", *value) : FormatMetric(metric, *value);
+}
+
+std::string JobHeading(const Scenario& scenario, const JobRecord& job) {
+  const JobSpec* spec = scenario.FindJob(job.job);
+  std::string heading = fmt::format("  {}: {}, {}", job.job, job.queue, job.engine);
+  if (spec != nullptr) {
+    heading += fmt::format(", {} of {}", RwName(spec->rw),
+                           FormatSize(static_cast<int64_t>(spec->bs_bytes)));
+    if (spec->numjobs > 1) heading += fmt::format(", {} clones", spec->numjobs);
+    if (spec->think_time_ns > 0) {
+      heading += fmt::format(", a pause of {}", FormatDuration(spec->think_time_ns));
+    }
+  }
+  return Clip(heading + fmt::format(", iodepth {}", job.iodepth), kReportColumns);
+}
+
+// How the clones of one job fared against each other, in the first record.
+std::optional<std::string> ClonesLine(const PhaseRecord& phase, const std::string& job) {
+  const std::vector<Subject> clones = ClonesOf(phase, job);
+  if (clones.size() < 2) return std::nullopt;
+  std::vector<double> iops;
+  for (const Subject& clone : clones) {
+    iops.push_back(ReadMetric(MetricByName("iops"), clone).value.value_or(0));
+  }
+  const auto [min, max] = std::minmax_element(iops.begin(), iops.end());
+  const std::optional<double> jain = Jain(iops);
+  return fmt::format("      each clone: {} to {} IOPS, Jain {}", HumanCount(*min), HumanCount(*max),
+                     jain ? fmt::format("{:.3f}", *jain) : "-");
+}
+
+// Every job that any phase holds, in the order of their first appearance.
+std::vector<const JobRecord*> AllJobs(std::span<const Record> records,
+                                      const std::vector<std::string>& phases) {
+  std::vector<const JobRecord*> jobs;
+  std::set<std::string> seen;
+  for (const std::string& phase : phases) {
+    for (const JobRecord* job : JobsOf(AnyPhase(records, phase))) {
+      if (seen.insert(job->job).second) jobs.push_back(job);
+    }
+  }
+  return jobs;
+}
+
+}  // namespace
+
+std::string MeasuredSection(const ReportInput& input) {
+  const std::vector<std::string> phases = PhaseNames(input.records);
+  if (phases.empty()) return Labelled("Measured", "nothing", kLabelColumns);
+  TextTable table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
+                   Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kRight},
+                  4);
+  table.Limit(0, 18);
+  std::vector<std::string> titles = {"phase"};
+  for (const Column& column : kColumns) titles.emplace_back(column.title);
+  table.Row(std::move(titles));
+  bool any_partial = false;
+  for (const JobRecord* job : AllJobs(input.records, phases)) {
+    table.Line(JobHeading(*input.scenario, *job));
+    for (const std::string& name : phases) {
+      const PhaseRecord& phase = AnyPhase(input.records, name);
+      if (!FindSubject(phase, job->job)) continue;
+      std::vector<std::string> cells = {name + (phase.partial ? "*" : "")};
+      any_partial = any_partial || phase.partial;
+      for (const Column& column : kColumns) {
+        cells.push_back(Cell(input.records, name, job->job, column.metric));
+      }
+      table.Row(std::move(cells));
+      if (const auto line = ClonesLine(phase, job->job)) table.Line(*line);
+    }
+  }
+  std::string out = input.records.size() == 1
+                        ? "Measured\n"
+                        : fmt::format("Measured (means over {} records)\n", input.records.size());
+  out += table.ToString();
+  if (any_partial) out += "    * cut short: the window is shorter than asked\n";
+  return out;
+}
+
+std::string TagSetSection(const ReportInput& input) {
+  TextTable table(
+      {Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight}, 4);
+  table.Limit(0, 24);
+  table.Limit(1, 24);
+  table.Row({"phase", "tag set", "demand", "usable", "contended", "active queues"});
+  bool any = false;
+  std::set<std::string> sources;
+  for (const std::string& name : PhaseNames(input.records)) {
+    const PhaseRecord& phase = AnyPhase(input.records, name);
+    for (const TagSetPhaseRecord& set : phase.tag_sets) {
+      any = true;
+      const std::string contended =
+          set.samples == 0 ? "-"
+                           : fmt::format("{} of {} samples", set.samples_contended, set.samples);
+      table.Row({name, set.fixture, std::to_string(set.demand), std::to_string(set.usable_tags),
+                 contended,
+                 set.active_queues_mean ? fmt::format("{:.1f}", *set.active_queues_mean) : "-"});
+    }
+    for (const QueueRecord& queue : phase.queues) {
+      if (!queue.occupancy) continue;
+      sources.insert(fmt::format("{} by \"{}\"{}", queue.queue, queue.occupancy->source,
+                                 queue.occupancy->why.empty() ? "" : ": " + queue.occupancy->why));
+    }
+  }
+  if (!any) return "";
+  std::string out = "Tag sets\n" + table.ToString();
+  for (const std::string& source : sources) {
+    out += Labelled("    tags of", source, 12);
+  }
+  return out;
+}
+
+}  // namespace blkfair

@@ -1,0 +1,204 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/units.h"
+#include "results/report/layout.h"
+#include "results/report/report.h"
+#include "results/report/text_sections.h"
+
+namespace blkfair {
+
+namespace {
+
+constexpr size_t kHashShown = 12;
+constexpr size_t kNameColumnsMax = 26;
+
+std::string Plural(uint64_t n, std::string_view noun) {
+  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
+}
+
+// "2 pass, 1 fail, 1 inconclusive".
+std::string CountOutcomes(const Judgement& judgement) {
+  std::string counts;
+  for (const Outcome outcome :
+       {Outcome::kPass, Outcome::kFail, Outcome::kError, Outcome::kInconclusive}) {
+    const auto n =
+        std::count_if(judgement.verdicts.begin(), judgement.verdicts.end(),
+                      [&](const Verdict& verdict) { return verdict.outcome == outcome; });
+    if (n == 0) continue;
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", n, OutcomeName(outcome));
+  }
+  return counts.empty() ? "nothing was judged" : counts;
+}
+
+std::string OverallName(const Judgement& judgement) {
+  switch (judgement.exit_code) {
+    case 77:
+      return "skip";
+    case 130:
+      return "interrupted";
+    default:
+      return std::string(OutcomeName(judgement.outcome));
+  }
+}
+
+std::string OutcomeSection(const ReportInput& input, bool colour) {
+  const std::string name = OverallName(*input.judgement);
+  const std::string_view begin = OutcomeColour(name, colour);
+  return fmt::format("Outcome      {}{}{}: {}; exit code {}\n", begin, name,
+                     begin.empty() ? "" : "\x1b[0m", CountOutcomes(*input.judgement),
+                     input.judgement->exit_code);
+}
+
+// Records that are not complete, and boots that had to be repeated.
+std::string TroubleSection(const ReportInput& input) {
+  std::string out;
+  for (size_t i = 0; i < input.records.size(); i++) {
+    const Record& record = input.records[i];
+    const std::string which = input.records.size() == 1 ? "" : fmt::format("record {}: ", i + 1);
+    if (record.outcome != RunOutcome::kComplete) {
+      out += Labelled(
+          "Run", fmt::format("{}{}: {}", which, RunOutcomeName(record.outcome), record.outcome_why),
+          kLabelColumns);
+    }
+    for (const std::string& boot : record.host.failed_boots) {
+      out += Labelled("Boot", which + "repeated: " + boot, kLabelColumns);
+    }
+  }
+  if (input.judgement->partial) {
+    out += Labelled("Partial", "the run was cut short: what follows is what was measured so far",
+                    kLabelColumns);
+  }
+  return out;
+}
+
+std::string WarningSection(const Judgement& judgement) {
+  std::string out;
+  for (const std::string& warning : judgement.warnings) {
+    out += Labelled(out.empty() ? "Warnings" : "", "- " + warning, kLabelColumns);
+  }
+  return out;
+}
+
+std::string Join(const std::vector<std::string>& sections) {
+  std::string out;
+  for (const std::string& section : sections) {
+    if (section.empty()) continue;
+    out += (out.empty() ? "" : "\n") + section;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string_view OutcomeColour(std::string_view outcome, bool colour) {
+  if (!colour) return {};
+  if (outcome == "pass") return "\x1b[32m";
+  if (outcome == "fail" || outcome == "error") return "\x1b[31m";
+  return "\x1b[33m";
+}
+
+std::string HeaderSection(const ReportInput& input) {
+  const Record& record = input.records.front();
+  const EnvironmentRecord& environment = record.environment;
+  std::string out = Labelled("Scenario",
+                             fmt::format("{}, seed {}, hash {}", record.scenario_name, record.seed,
+                                         record.scenario_hash.substr(0, kHashShown)),
+                             kLabelColumns);
+  std::string kernel = environment.kernel_release.empty() ? "none" : environment.kernel_release;
+  if (!environment.kernel_version.empty()) kernel += " (" + environment.kernel_version + ")";
+  if (!record.host.kernel.empty()) kernel += ", asked for as " + record.host.kernel;
+  if (!environment.kernel_config_hash.empty()) {
+    kernel += ", config " + environment.kernel_config_hash.substr(0, kHashShown);
+  }
+  out += Labelled("Kernel", kernel, kLabelColumns);
+  std::string run = fmt::format("{}, {} time", environment.executor, environment.time);
+  if (environment.cpus > 0) run += ", " + Plural(environment.cpus, "CPU");
+  if (environment.memory_bytes > 0) {
+    run += fmt::format(", {:.0f} MiB", static_cast<double>(environment.memory_bytes) / 0x1p20);
+  }
+  run += ", clock " + environment.clock;
+  if (!environment.clocksource.empty()) run += " on " + environment.clocksource;
+  out += Labelled("Run", run, kLabelColumns);
+  if (!record.host.started.empty()) {
+    out += Labelled("Started",
+                    fmt::format("{}, took {:.0f} s", record.host.started, record.host.wall_seconds),
+                    kLabelColumns);
+  }
+  out += Labelled("Records",
+                  input.records.size() == 1 ? std::string("n = 1, spread unknown")
+                                            : fmt::format("n = {}", input.records.size()),
+                  kLabelColumns);
+  return out;
+}
+
+std::string SetUpSection(const ReportInput& input) {
+  std::string out;
+  for (const FixtureRecord& fixture : input.records.front().fixtures) {
+    std::string text = fmt::format(
+        "{}: {}, {}{}, {}, {}", fixture.name, fixture.kind, Plural(fixture.nr_tags, "tag"),
+        fixture.shared ? " shared by all queues" : " for each queue",
+        fixture.nr_reserved_tags == 0 ? "none reserved"
+                                      : fmt::format("{} reserved", fixture.nr_reserved_tags),
+        Plural(fixture.nr_hw_queues, "hardware queue"));
+    for (const auto& [name, value] : fixture.settings) {
+      text += fmt::format("; {} = {}", name, value);
+    }
+    out += Labelled(out.empty() ? "Read back" : "", text, kLabelColumns);
+  }
+  return out;
+}
+
+std::string VerdictSection(const ReportInput& input, bool colour) {
+  const std::vector<Verdict>& verdicts = input.judgement->verdicts;
+  if (verdicts.empty()) return "";
+  size_t others = 4 + 4 * 2;                    // indent and gaps
+  std::array<size_t, 4> widths = {7, 9, 8, 5};  // of the titles
+  for (const Verdict& verdict : verdicts) {
+    widths[0] = std::max(widths[0], OutcomeName(verdict.outcome).size());
+    widths[1] = std::max(widths[1], std::min(kNameColumnsMax, TextColumns(verdict.assertion)));
+    widths[2] = std::max(widths[2], TextColumns(verdict.observed));
+    widths[3] = std::max(widths[3], TextColumns(verdict.bound));
+  }
+  for (const size_t width : widths) others += width;
+  const size_t room = std::max<size_t>(20, kReportColumns - std::min(kReportColumns, others));
+  TextTable table({Align::kLeft, Align::kLeft, Align::kLeft, Align::kRight, Align::kLeft}, 4);
+  table.Limit(1, kNameColumnsMax);
+  table.Row({"verdict", "assertion", "what", "observed", "bound"});
+  for (const Verdict& verdict : verdicts) {
+    const std::string_view name = OutcomeName(verdict.outcome);
+    std::vector<std::string> what = WrapText(verdict.what, room);
+    what.resize(std::max<size_t>(1, what.size()));
+    table.Row({std::string(name), verdict.assertion, what[0], verdict.observed, verdict.bound},
+              OutcomeColour(name, colour));
+    for (size_t i = 1; i < what.size(); i++) table.Row({"", "", what[i], "", ""});
+    const size_t indent = 4 + widths[0] + 2;
+    for (const std::string& line :
+         WrapText(verdict.phase + ": " + verdict.why, kReportColumns - indent)) {
+      table.Line(std::string(indent, ' ') + line);
+    }
+  }
+  return "Verdicts\n" + table.ToString();
+}
+
+std::string TextReport(const ReportInput& input, bool colour) {
+  const Scenario& scenario = *input.scenario;
+  std::string question;
+  for (const auto& [label, text] :
+       {std::pair{"Situation", scenario.situation}, std::pair{"Expectation", scenario.expectation},
+        std::pair{"Why", scenario.why}}) {
+    if (!text.empty()) question += Labelled(label, text, kLabelColumns);
+  }
+  std::string end;
+  if (!input.results_folder.empty()) {
+    end += Labelled("Results", input.results_folder, kLabelColumns);
+  }
+  end += "Repeat with\n" + WrapCommand(input.repeat_command, 4);
+  return Join({HeaderSection(input), question, SetUpSection(input), TroubleSection(input),
+               MeasuredSection(input), TagSetSection(input), VerdictSection(input, colour),
+               WarningSection(*input.judgement), OutcomeSection(input, colour), end});
+}
+
+}  // namespace blkfair

@@ -1,0 +1,32 @@
+#include <fmt/format.h>
+
+#include "results/report/layout.h"
+#include "results/report/report.h"
+#include "results/report/text_sections.h"
+
+namespace blkfair {
+
+std::string TextSummary(std::span<const SummaryRow> rows, bool colour) {
+  TextTable table({Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kLeft}, 0);
+  constexpr size_t kScenarioColumns = 32;
+  table.Limit(1, kScenarioColumns);
+  size_t outcome_columns = 7;
+  size_t scenario_columns = 8;
+  for (const SummaryRow& row : rows) {
+    outcome_columns = std::max(outcome_columns, TextColumns(row.outcome));
+    scenario_columns =
+        std::max(scenario_columns, std::min(kScenarioColumns, TextColumns(row.scenario)));
+  }
+  // "exit" and "seconds", and four gaps.
+  const size_t taken = outcome_columns + scenario_columns + 4 + 7 + 4 * 2;
+  table.Limit(4, kReportColumns - taken);
+  table.Row({"outcome", "scenario", "exit", "seconds", "note"});
+  for (const SummaryRow& row : rows) {
+    table.Row({row.outcome, row.scenario, std::to_string(row.exit_code),
+               fmt::format("{:.0f}", row.wall_seconds), row.note.empty() ? "-" : row.note},
+              OutcomeColour(row.outcome, colour));
+  }
+  return table.ToString();
+}
+
+}  // namespace blkfair
