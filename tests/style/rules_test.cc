@@ -93,6 +93,11 @@ std::vector<Case> TextCases() {
        {{"base/a.cc", "  ::close(fd);"}},
        {{"base/fd.cc", "  ::close(fd);"}}},
       {"BannedWords", "a shell", {{"base/a.cc", "system(\"ls\");"}}, {{"base/a.cc", "system;"}}},
+  };
+}
+
+std::vector<Case> LayoutCases() {
+  return {
       {"HeaderOpening",
        "no opening comment",
        {{"base/a.h", "#pragma once\n"}},
