@@ -16,11 +16,11 @@ namespace blkfair {
 
 // A kernel that can be booted, with the modules that belong to it.
 struct Kernel {
-  std::string asked;            // what the user said: "debian:6.12", "host", a path
-  std::string image;            // path of the bzImage
-  std::string release;          // "6.12.117+deb12-amd64"; read from the image's header
-  std::string modules_root;     // folder that holds lib/modules/RELEASE; empty: no modules
-  std::string config_file;      // empty when unknown
+  std::string asked;         // what the user said: "debian:6.12", "host", a path
+  std::string image;         // path of the bzImage
+  std::string release;       // "6.12.117+deb12-amd64"; read from the image's header
+  std::string modules_root;  // folder that holds lib/modules/RELEASE; empty: no modules
+  std::string config_file;   // empty when unknown
 };
 
 // "debian:6.1", "debian:6.12", "host", a bzImage, or a built kernel tree. Fetches and caches what
@@ -33,9 +33,9 @@ enum class GuestTime : uint8_t { kVirtual, kReal };
 struct GuestOptions {
   Kernel kernel;
   GuestTime time = GuestTime::kVirtual;
-  std::string init_executable;      // blkfair-guest
-  std::string work_folder;          // made by the caller; everything is written below it
-  std::string console_file;         // where the guest's console goes
+  std::string init_executable;  // blkfair-guest
+  std::string work_folder;      // made by the caller; everything is written below it
+  std::string console_file;     // where the guest's console goes
   std::function<bool()> interrupted;
   std::function<void(const RunProgress&)> progress;
 };

@@ -1,0 +1,239 @@
+#include "harness/guest/debian_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <iterator>
+#include <system_error>
+
+#include "base/check.h"
+#include "base/fd.h"
+#include "harness/guest/apt_sources.h"
+#include "harness/guest/cache.h"
+#include "harness/guest/process.h"
+
+namespace blkfair {
+namespace fs = std::filesystem;
+namespace {
+
+using Say = std::function<void(const std::string&)>;
+
+// Where a series is found. The full flavour only: the cloud flavour of 6.12 often fails to boot
+// under QEMU 7.2.
+struct DebianSeries {
+  std::string_view name;
+  std::array<std::string_view, 2> suites;  // empty: none
+  // Names of the packages that carry the kernel, up to and after the version.
+  std::string_view package_prefix;
+  std::string_view package_suffix;
+};
+
+constexpr std::array<DebianSeries, 2> kSeries{{
+    {"6.1", {"bookworm", "bookworm-security"}, "linux-image-6.1.", "-amd64"},
+    {"6.12", {"bookworm-backports", ""}, "linux-image-6.12.", "-amd64"},
+}};
+
+const DebianSeries* FindSeries(std::string_view name) {
+  const auto found = std::find_if(kSeries.begin(), kSeries.end(),
+                                  [&](const DebianSeries& s) { return s.name == name; });
+  return found == kSeries.end() ? nullptr : &*found;
+}
+
+// apt, looking at nothing but `folder` (and the system's proxies and keys).
+class PrivateApt {
+ public:
+  static Result<PrivateApt> Create(const std::string& folder, const std::string& sources) {
+    std::error_code error;
+    for (const char* sub : {"lists/partial", "cache/archives/partial", "download"}) {
+      fs::create_directories(fmt::format("{}/{}", folder, sub), error);
+      if (error) return FailErrno(error.value(), fmt::format("make the folder {}/{}", folder, sub));
+    }
+    RETURN_IF_ERROR(WriteWholeFile(folder + "/status", ""));
+    RETURN_IF_ERROR(WriteWholeFile(folder + "/blkfair.sources", sources));
+    // Given with -c, this is read last and so overrides the system's configuration. The hooks that
+    // some images install would act on the system's own cache.
+    RETURN_IF_ERROR(WriteWholeFile(folder + "/apt.conf", fmt::format(R"(
+#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+#clear APT::Default-Release;
+Dir::State "{0}";
+Dir::State::Lists "{0}/lists/";
+Dir::State::status "{0}/status";
+Dir::Cache "{0}/cache";
+Dir::Cache::archives "archives/";
+Dir::Etc::SourceList "{0}/blkfair.sources";
+Dir::Etc::SourceParts "/dev/null";
+Dir::Etc::Preferences "/dev/null";
+Dir::Etc::PreferencesParts "/dev/null";
+Acquire::Languages "none";
+Acquire::Retries "3";
+APT::Architecture "amd64";
+APT::Architectures {{ "amd64"; }};
+APT::Sandbox::User "root";
+)",
+                                                                     folder)));
+    return PrivateApt(folder);
+  }
+
+  Result<std::string> Run(const std::string& program, const std::vector<std::string>& arguments,
+                          const std::string& what) const {
+    std::vector<std::string> argv{
+        "env", "--chdir=" + folder_ + "/download", program, "-q", "-c", folder_ + "/apt.conf"};
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    return RunProgram(argv, what);
+  }
+
+  std::string download_folder() const { return folder_ + "/download"; }
+
+ private:
+  explicit PrivateApt(std::string folder) : folder_(std::move(folder)) {}
+  std::string folder_;
+};
+
+std::vector<std::string> Lines(std::string_view text) {
+  std::vector<std::string> lines;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    if (end > at) lines.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
+// "linux-image-6.1.0-40-amd64" of "6.1", but not -cloud-amd64, -rt-amd64, -amd64-unsigned, -dbg.
+bool IsFullFlavour(const DebianSeries& series, std::string_view package) {
+  if (!package.starts_with(series.package_prefix) || !package.ends_with(series.package_suffix)) {
+    return false;
+  }
+  package.remove_suffix(series.package_suffix.size());
+  return !package.ends_with("-cloud") && !package.ends_with("-rt");
+}
+
+Result<std::string> ChoosePackage(const DebianSeries& series, const PrivateApt& apt) {
+  ASSIGN_OR_RETURN(const std::string names,
+                   apt.Run("apt-cache", {"pkgnames", std::string(series.package_prefix)},
+                           "list the kernel packages"));
+  std::vector<std::string> arguments{"madison"};
+  for (const std::string& name : Lines(names)) {
+    if (IsFullFlavour(series, name)) arguments.push_back(name);
+  }
+  std::string newest;
+  if (arguments.size() > 1) {
+    std::sort(arguments.begin() + 1, arguments.end());
+    ASSIGN_OR_RETURN(const std::string madison,
+                     apt.Run("apt-cache", arguments, "list the versions of the kernel packages"));
+    ASSIGN_OR_RETURN(newest, NewestPackage(madison));
+  }
+  if (newest.empty()) {
+    return Fail(ErrorKind::kUnmet,
+                fmt::format("find a kernel {}: the mirror offers no {}*{} in {} {}", series.name,
+                            series.package_prefix, series.package_suffix, series.suites[0],
+                            series.suites[1]));
+  }
+  return newest;
+}
+
+// Keeps boot/ and lib/modules of what `deb` holds.
+Result<void> Unpack(const fs::path& deb, const std::string& folder) {
+  RETURN_IF_ERROR(RunProgram({"dpkg-deb", "-x", deb.string(), folder},
+                             fmt::format("unpack {}", deb.filename().string())));
+  std::error_code error;
+  if (fs::exists(folder + "/usr/lib/modules", error)) {
+    fs::create_directories(folder + "/lib", error);
+    fs::rename(folder + "/usr/lib/modules", folder + "/lib/modules", error);
+    if (error) return FailErrno(error.value(), "move usr/lib/modules");
+  }
+  fs::remove_all(folder + "/usr", error);
+  return {};
+}
+
+Result<void> RunDepmod(const std::string& folder) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder + "/lib/modules", error)) {
+    const std::string release = entry.path().filename().string();
+    RETURN_IF_ERROR(RunProgram({"depmod", "-b", folder, release},
+                               fmt::format("index the modules of {}", release)));
+  }
+  if (error) return FailErrno(error.value(), "read the unpacked lib/modules");
+  return {};
+}
+
+Result<void> Fetch(const DebianSeries& series, const std::string& folder, const Say& say) {
+  ASSIGN_OR_RETURN(const std::vector<AptSource> installed, ReadInstalledSources("/etc/apt"));
+  std::vector<std::string> suites;
+  for (const std::string_view suite : series.suites) {
+    if (!suite.empty()) suites.emplace_back(suite);
+  }
+  ASSIGN_OR_RETURN(const std::string sources, DeriveSources(installed, suites));
+  const std::string apt_folder = folder + "/apt";
+  ASSIGN_OR_RETURN(const PrivateApt apt, PrivateApt::Create(apt_folder, sources));
+
+  say(fmt::format("kernel debian:{}: reading the package lists of {} {}", series.name,
+                  series.suites[0], series.suites[1]));
+  // Without this option apt-get only warns when a mirror cannot be reached, and goes on with
+  // nothing.
+  RETURN_IF_ERROR(apt.Run("apt-get", {"update", "--error-on=any"}, "read the package lists"));
+  ASSIGN_OR_RETURN(const std::string package, ChoosePackage(series, apt));
+  say(fmt::format("kernel debian:{}: fetching {}", series.name, package));
+  RETURN_IF_ERROR(apt.Run("apt-get", {"download", package}, fmt::format("fetch {}", package)));
+  say(fmt::format("kernel debian:{}: unpacking and indexing its modules", series.name));
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(apt.download_folder(), error)) {
+    RETURN_IF_ERROR(Unpack(entry.path(), folder));
+  }
+  RETURN_IF_ERROR(RunDepmod(folder));
+  fs::remove_all(apt_folder, error);
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string_view> DebianSeriesNames() {
+  std::vector<std::string_view> names;
+  std::transform(kSeries.begin(), kSeries.end(), std::back_inserter(names),
+                 [](const DebianSeries& series) { return series.name; });
+  return names;
+}
+
+Result<std::string> NewestPackage(std::string_view madison) {
+  std::string newest_package;
+  std::string newest_version;
+  for (const std::string& line : Lines(madison)) {
+    const size_t bar = line.find('|');
+    const size_t second = line.find('|', bar + 1);
+    if (bar == std::string::npos || second == std::string::npos) continue;
+    const auto word = [](const std::string& text) {
+      const size_t first = text.find_first_not_of(' ');
+      return first == std::string::npos
+                 ? std::string()
+                 : text.substr(first, text.find_last_not_of(' ') - first + 1);
+    };
+    const std::string package = word(line.substr(0, bar));
+    const std::string version = word(line.substr(bar + 1, second - bar - 1));
+    if (package.empty() || version.empty()) continue;
+    if (!newest_version.empty()) {
+      ASSIGN_OR_RETURN(
+          const std::string answer,
+          RunProgram({"sh", "-c", "dpkg --compare-versions \"$0\" gt \"$1\" && echo yes || true",
+                      version, newest_version},
+                     "compare two versions"));
+      if (answer.empty()) continue;
+    }
+    newest_package = package;
+    newest_version = version;
+  }
+  return newest_package.empty() ? std::string() : newest_package + "=" + newest_version;
+}
+
+Result<std::string> DebianKernelFolder(std::string_view series, const std::string& cache_root,
+                                       const Say& say) {
+  const DebianSeries* known = FindSeries(series);
+  CHECK(known != nullptr);
+  return CachedFolder(cache_root, fmt::format("kernels/debian-{}", series),
+                      [&](const std::string& folder) { return Fetch(*known, folder, say); });
+}
+
+}  // namespace blkfair

@@ -1,0 +1,26 @@
+// Debian's kernels, fetched with apt through a configuration of its own: nothing of the system's
+// apt state is touched, and any user can do it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace blkfair {
+
+// The series that ResolveKernel knows: "6.1", "6.12".
+std::vector<std::string_view> DebianSeriesNames();
+
+// Folder with boot/vmlinuz-RELEASE, boot/config-RELEASE and lib/modules/RELEASE (depmod run) of the
+// newest kernel of `series`; from the cache below `cache_root` when it is there, without network.
+Result<std::string> DebianKernelFolder(std::string_view series, const std::string& cache_root,
+                                       const std::function<void(const std::string&)>& say);
+
+// From `apt-cache madison`: "PACKAGE | VERSION | SOURCE" lines. The package and version, as
+// "PACKAGE=VERSION", with the newest version in Debian's order; empty when there is none.
+Result<std::string> NewestPackage(std::string_view madison);
+
+}  // namespace blkfair

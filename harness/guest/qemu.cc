@@ -1,0 +1,107 @@
+#include "harness/guest/qemu.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <linux/kvm.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+
+namespace blkfair {
+namespace {
+
+constexpr const char* kQemu = "qemu-system-x86_64";
+constexpr int kKvmApiVersion = 12;  // the only one there has been since 2.6.22
+
+// A comma in a QEMU option's value is doubled.
+std::string Escaped(const std::string& value) {
+  std::string escaped;
+  for (const char c : value) escaped.append(c == ',' ? 2 : 1, c);
+  return escaped;
+}
+
+// One of the CPUs that this process may use. Runs side by side get different ones, mostly.
+Result<int> ChooseHostCpu() {
+  cpu_set_t allowed;
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
+    return FailErrno(errno, "ask which CPUs may be used");
+  }
+  int skip = static_cast<int>(::getpid() % CPU_COUNT(&allowed));
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &allowed) && skip-- == 0) return cpu;
+  }
+  return 0;
+}
+
+std::string KernelCommandLine(const QemuSpec& spec) {
+  // panic=-1 and oops=panic: a broken guest ends at once instead of waiting for its time limit.
+  std::vector<std::string> words{"console=ttyS0", "quiet", "panic=-1", "oops=panic",
+                                 "mitigations=off"};
+  if (spec.time == GuestTime::kVirtual) {
+    words.insert(words.end(), {"nokaslr", "tsc=reliable"});
+  }
+  words.insert(words.end(), spec.boot_words.begin(), spec.boot_words.end());
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+}  // namespace
+
+std::vector<std::string> QemuArguments(const QemuSpec& spec) {
+  std::vector<std::string> argv{kQemu,
+                                "-M",
+                                "pc",
+                                "-nodefaults",
+                                "-no-user-config",
+                                "-no-reboot",
+                                "-display",
+                                "none",
+                                "-smp",
+                                fmt::format("{}", spec.shape.vcpus),
+                                "-m",
+                                fmt::format("{}", spec.shape.memory_bytes >> 20),
+                                "-cpu",
+                                spec.kvm ? "host" : "max"};
+  if (spec.time == GuestTime::kVirtual) {
+    // shift=3: 8 ns of guest time an instruction. sleep=off: idle time is skipped.
+    argv.insert(argv.end(), {"-accel", "tcg,thread=single", "-icount", "shift=3,sleep=off", "-rtc",
+                             "base=2024-01-01,clock=vm", "-seed", "1"});
+  } else {
+    argv.insert(argv.end(), {"-accel", spec.kvm ? "kvm" : "tcg"});
+  }
+  // Serial ports go to files: QEMU writes them on the guest CPU's own thread, so the host never
+  // makes an interrupt at a moment of its choosing.
+  argv.insert(argv.end(), {"-serial", "file:" + Escaped(spec.console_file), "-serial",
+                           "file:" + Escaped(spec.results_file), "-kernel", spec.kernel_image,
+                           "-initrd", spec.initrd, "-append", KernelCommandLine(spec)});
+  return argv;
+}
+
+Result<std::string> QemuVersion() {
+  ASSIGN_OR_RETURN(const std::string text,
+                   RunProgram({kQemu, "--version"}, "ask QEMU for its version"));
+  return text.substr(0, text.find('\n'));
+}
+
+Result<ChildProcess> StartQemu(const QemuSpec& spec) {
+  ASSIGN_OR_RETURN(const UniqueFd errors, OpenFile(spec.stderr_file, O_WRONLY | O_CREAT | O_TRUNC));
+  SpawnOptions options;
+  options.argv = QemuArguments(spec);
+  options.stdout_fd = errors.get();
+  options.stderr_fd = errors.get();
+  options.own_group = true;
+  if (spec.time == GuestTime::kVirtual) {
+    ASSIGN_OR_RETURN(options.host_cpu, ChooseHostCpu());
+  }
+  return ChildProcess::Spawn(options);
+}
+
+bool KvmWorks() {
+  const Result<UniqueFd> kvm = OpenFile("/dev/kvm", O_RDWR);
+  return kvm && ::ioctl(kvm->get(), KVM_GET_API_VERSION, 0) == kKvmApiVersion;
+}
+
+}  // namespace blkfair
