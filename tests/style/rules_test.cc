@@ -200,7 +200,7 @@ std::vector<Case> PartCases() {
        {{"engines/a_engine.cc", "void E::Open() {\n  ops.push_back(1);\n}"}}},
       {"HotPath",
        "a lock in the job loop",
-       {{"harness/run/job_loop.h", "std::mutex mutex_;"}},
+       {{"harness/run/job_loop.cc", "std::mutex mutex_;"}},
        {{"harness/run/thread_executor.h", "std::mutex mutex_;"}}},
   };
 }
