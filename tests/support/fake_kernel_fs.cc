@@ -62,7 +62,10 @@ std::string TagsText(const std::string& depth) {
 }  // namespace
 
 TempDir::TempDir() {
-  std::string name = (fs::temp_directory_path() / "blkfair-test-XXXXXX").string();
+  // In memory where that is: the sweeps sync thousands of journal lines.
+  const fs::path memory = "/dev/shm";
+  const fs::path parent = fs::exists(memory) ? memory : fs::temp_directory_path();
+  std::string name = (parent / "blkfair-test-XXXXXX").string();
   CHECK(::mkdtemp(name.data()) != nullptr);
   path_ = name;
 }
@@ -100,6 +103,16 @@ Result<void> FakeKernelFs::Mutate(const std::string& what,
   Result<void> done = act();
   if (watch) watch(n, true);
   return done;
+}
+
+void FakeKernelFs::AddProcess(int pid, const std::string& start_time) {
+  std::string stat = fmt::format("{} (a (b) c) S", pid);
+  for (int field = 4; field < 22; field++) stat += " 7";
+  Put(fmt::format("{}/{}/stat", roots().proc, pid), stat + " " + start_time + " 8 9\n");
+}
+
+void FakeKernelFs::RemoveProcess(int pid) {
+  fs::remove_all(fmt::format("{}/{}", roots().proc, pid));
 }
 
 std::string FakeKernelFs::Parameter(const std::string& name) const {
@@ -167,7 +180,7 @@ void FakeKernelFs::PowerOn(const std::string& name) {
   Put(sys + "/queue/scheduler", "none [mq-deadline] \n");
   Put(sys + "/queue/nr_requests", depth + "\n");
   Put(sys + "/queue/io_timeout", "5000\n");
-  WriteAttr(sys + "/queue/scheduler", "mq-deadline").value();
+  CHECK(WriteAttr(sys + "/queue/scheduler", "mq-deadline").has_value());
   for (int i = 0; i < std::stoi(hw_queues); i++) {
     Put(fmt::format("{}/mq/{}/nr_tags", sys, i), depth + "\n");
     Put(fmt::format("{}/mq/{}/nr_reserved_tags", sys, i), "0\n");
@@ -311,6 +324,10 @@ Result<void> FakeModuleLoader::Unload(const std::string& name) {
       return FailErrno(ENOENT, "unload module " + name);
     }
     if (ModuleUsers(*fs_, name) > 0) return FailErrno(EAGAIN, "unload module " + name);
+    // EAGAIN too in a real kernel; another errno spares the fault sweep the retries.
+    if (name == "configfs" && IsMounted(*fs_, name, fs_->roots().configfs)) {
+      return FailErrno(EPERM, "unload module " + name);
+    }
     fs_->Unloaded(name);
     return {};
   });

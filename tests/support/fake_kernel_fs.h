@@ -48,6 +48,10 @@ class FakeKernelFs : public KernelFs {
     stubborn_ = {suffix, value};
   }
 
+  // A process in /proc, as far as journals look at it.
+  void AddProcess(int pid, const std::string& start_time);
+  void RemoveProcess(int pid);
+
   Result<void> Write(const std::string& path, std::string_view text) override;
   Result<void> MakeDir(const std::string& path) override;
   Result<void> RemoveDir(const std::string& path) override;
