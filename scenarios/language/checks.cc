@@ -57,8 +57,13 @@ std::optional<std::string> QueueProblem(const std::string& text, const Referents
 std::optional<std::string> NameProblem(std::string_view what, const std::string& text,
                                        const std::vector<std::string>& names) {
   if (std::find(names.begin(), names.end(), text) != names.end()) return std::nullopt;
+  std::vector<std::string> suggested;
+  for (const std::string& name : names) {
+    const bool repeated = std::find(suggested.begin(), suggested.end(), name) != suggested.end();
+    if (IsName(name) && !repeated) suggested.push_back(name);
+  }
   return fmt::format("no {} is named {}{}", what, Quote(text),
-                     Suggestion(text, names, "there are"));
+                     Suggestion(text, suggested, "there are"));
 }
 
 std::optional<std::string> ReferenceProblem(ParamRef refers, const std::string& text,
@@ -173,7 +178,7 @@ void CheckReferences(const Node& table, std::span<const ParamSpec> specs,
     for (const Node& item : items) {
       if (!item.IsString()) continue;
       if (const auto problem = ReferenceProblem(spec.refers, item.text, referents)) {
-        problems->Add(item.place, fmt::format("{}: {}", spec.name, *problem));
+        problems->Add(item.place, *problem);
       }
     }
   }

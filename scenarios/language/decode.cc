@@ -74,6 +74,15 @@ ScalarOrProblem DecodeNumber(const ParamSpec& spec, const Node& node) {
   return *number + 0.0;  // no negative zero
 }
 
+// The error of a parser of units quotes the text, which may be a whole novel here.
+tl::unexpected<std::string> WrongUnit(const ParamSpec& spec, const Node& node, const Error& error) {
+  constexpr size_t kQuotedBytesMax = 60;
+  if (node.text.size() <= kQuotedBytesMax) {
+    return Wrong(fmt::format("{}: {}", spec.name, error.message));
+  }
+  return Wrong(fmt::format("{}: cannot read {}", spec.name, Quote(node.text)));
+}
+
 ScalarOrProblem DecodeSize(const ParamSpec& spec, const Node& node) {
   if (node.kind == Node::Kind::kInt && node.integer >= 0) {
     return Wrong(
@@ -82,7 +91,7 @@ ScalarOrProblem DecodeSize(const ParamSpec& spec, const Node& node) {
   if (NumberOf(node)) return Wrong(fmt::format("{} needs its unit, as in \"4KiB\"", spec.name));
   if (!node.IsString()) return WrongKind(spec, "a size such as \"128KiB\"", node);
   const Result<int64_t> bytes = ParseSize(node.text);
-  if (!bytes) return Wrong(fmt::format("{}: {}", spec.name, bytes.error().message));
+  if (!bytes) return WrongUnit(spec, node, bytes.error());
   return *bytes;
 }
 
@@ -94,7 +103,7 @@ ScalarOrProblem DecodeDuration(const ParamSpec& spec, const Node& node) {
   if (NumberOf(node)) return Wrong(fmt::format("{} needs its unit, as in \"50ms\"", spec.name));
   if (!node.IsString()) return WrongKind(spec, "a duration such as \"50ms\"", node);
   const Result<int64_t> ns = ParseDuration(node.text);
-  if (!ns) return Wrong(fmt::format("{}: {}", spec.name, ns.error().message));
+  if (!ns) return WrongUnit(spec, node, ns.error());
   return *ns;
 }
 
@@ -108,7 +117,7 @@ ScalarOrProblem DecodePercent(const ParamSpec& spec, const Node& node) {
   }
   if (!node.IsString()) return WrongKind(spec, "a percentage such as \"5%\"", node);
   const Result<double> fraction = ParsePercent(node.text);
-  if (!fraction) return Wrong(fmt::format("{}: {}", spec.name, fraction.error().message));
+  if (!fraction) return WrongUnit(spec, node, fraction.error());
   return *fraction;
 }
 
@@ -270,8 +279,8 @@ std::optional<ParamValue> DecodeValue(const ParamSpec& spec, const Node& node, P
     return std::nullopt;
   }
   if (spec.shape == ParamShape::kList && !node.IsArray()) {
-    const std::string example = node.IsString() ? fmt::format("[{}]", Quote(node.text)) : "[...]";
-    problems->Add(node.place, fmt::format("{} takes a list: write {}", spec.name, example));
+    const std::string example = node.IsString() || NumberOf(node) ? Written(node) : "...";
+    problems->Add(node.place, fmt::format("{} takes a list: write [{}]", spec.name, example));
     return std::nullopt;
   }
   const std::span<const Node> items =
@@ -345,7 +354,7 @@ ParamValues DecodeTable(const Node& table, std::span<const ParamSpec> specs, Pro
     if (const NodeEntry* entry = table.Find(spec.name)) {
       value = DecodeValue(spec, entry->value, problems);
     } else if (spec.required) {
-      problems->Add(table.place, fmt::format("{} is missing: {}", spec.name, spec.help));
+      problems->Add(table.place, fmt::format("{} is missing ({})", spec.name, spec.help));
     }
     if (!value && !spec.default_text.empty()) {
       value = DecodeDefault(spec);

@@ -156,12 +156,60 @@ Node Convert(const toml::node& from, const std::optional<Place>& override_place,
   return node;
 }
 
+std::string_view LineOf(std::string_view text, uint32_t line) {
+  for (; line > 1; line--) {
+    const size_t end = text.find('\n');
+    if (end == std::string_view::npos) return "";
+    text.remove_prefix(end + 1);
+  }
+  return text.substr(0, text.find('\n'));
+}
+
+// The commonest slip is a text or a value with a unit that lacks its quotes: how to write it, or
+// nothing when `line` is not like that.
+std::string QuotesHint(std::string_view line) {
+  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  constexpr std::string_view kWordCharacters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:/%";
+  const size_t key_start = line.find_first_not_of(" \t");
+  const size_t equals = line.find('=');
+  if (key_start == std::string_view::npos || equals == std::string_view::npos) return "";
+  const std::string_view key =
+      line.substr(key_start, line.find_first_not_of(kWordCharacters, key_start) - key_start);
+  const size_t word_start = line.find_first_not_of(" \t", equals + 1);
+  if (key.empty() || word_start == std::string_view::npos) return "";
+  const size_t word_end =
+      std::min(line.find_first_not_of(kWordCharacters, word_start), line.size());
+  const std::string_view word = line.substr(word_start, word_end - word_start);
+  const size_t rest = line.find_first_not_of(" \t", word_end);
+  if (rest != std::string_view::npos && line[rest] != '#') return "";
+  if (word.find_first_of(kLetters) == std::string_view::npos) return "";
+  return fmt::format("; texts and values with a unit need quotes: {} = \"{}\"", key, word);
+}
+
+std::string SyntaxMessage(std::string_view description, std::string_view line) {
+  constexpr std::string_view kPrefix = "Error while parsing ";
+  std::string message = "not TOML: ";
+  if (description.substr(0, kPrefix.size()) == kPrefix) {
+    message += "in ";
+    description.remove_prefix(kPrefix.size());
+  }
+  message += description;
+  if (description.find("unescaped control characters") != std::string_view::npos) {
+    return message + "; is the closing quote missing?";
+  }
+  if (description.find("utf-8") != std::string_view::npos) return message + "; save it as UTF-8";
+  return message + QuotesHint(line);
+}
+
 // Debian builds the library with exceptions: this is the one place where they are met.
 tl::expected<toml::table, SyntaxError> Parse(std::string_view text) {
   try {
     return toml::parse(text);
   } catch (const toml::parse_error& error) {
-    return tl::unexpected(SyntaxError{PlaceOf(error.source()), std::string(error.description())});
+    const Place place = PlaceOf(error.source());
+    return tl::unexpected(
+        SyntaxError{place, SyntaxMessage(error.description(), LineOf(text, place.line))});
   }
 }
 
@@ -221,7 +269,7 @@ std::string_view KindName(Node::Kind kind) {
     case Node::Kind::kInt:
       return "a whole number";
     case Node::Kind::kFloat:
-      return "a number";
+      return "a decimal number";
     case Node::Kind::kString:
       return "a text";
     case Node::Kind::kDate:

@@ -40,6 +40,21 @@ void Problems::Add(const Place& place, std::string message) {
   found_.push_back({place, std::move(message)});
 }
 
+std::string OneLine(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      out += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
 std::vector<Diagnostic> Problems::Take() {
   const auto key = [](const Found& f) {
     return std::tie(f.place.override_index, f.place.line, f.place.column);
@@ -47,10 +62,11 @@ std::vector<Diagnostic> Problems::Take() {
   std::stable_sort(found_.begin(), found_.end(),
                    [&](const Found& a, const Found& b) { return key(a) < key(b); });
   std::vector<Diagnostic> out;
-  for (Found& found : found_) {
+  for (const Found& found : found_) {
     const int index = found.place.override_index;
-    Diagnostic diagnostic{index < 0 ? file_ : "--set " + overrides_[static_cast<size_t>(index)],
-                          found.place.line, found.place.column, std::move(found.message)};
+    const std::string file = index < 0 ? file_ : "--set " + overrides_[static_cast<size_t>(index)];
+    Diagnostic diagnostic{OneLine(file), found.place.line, found.place.column,
+                          OneLine(found.message)};
     bool repeated = false;
     for (auto it = out.rbegin(); it != out.rend() && !repeated; ++it) {
       if (it->file != diagnostic.file || it->line != diagnostic.line ||
@@ -73,18 +89,7 @@ std::string Quote(std::string_view text) {
     text = text.substr(0, end);
     cut = true;
   }
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\n') {
-      out += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\x{:02x}", byte);
-    } else {
-      out += c;
-    }
-  }
-  return out + (cut ? "...\"" : "\"");
+  return "\"" + OneLine(text) + (cut ? "...\"" : "\"");
 }
 
 std::string Listing(std::span<const std::string> names) {

@@ -34,6 +34,9 @@ class Problems {
   std::vector<Found> found_;
 };
 
+// `text` with its control characters spelled out.
+std::string OneLine(std::string_view text);
+
 // Text of the user's in quotes, on one line, cut where it is long.
 std::string Quote(std::string_view text);
 

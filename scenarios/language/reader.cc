@@ -60,9 +60,8 @@ class Reading {
     if (part == nullptr) {
       std::vector<std::string> names;
       for (const PartInfo& other : parts) names.emplace_back(other.name);
-      problems_.Add(PlaceOfKey(table, key),
-                    fmt::format("{}: unknown {} {}{}", key, what, Quote(*name),
-                                Suggestion(*name, names, "there are")));
+      problems_.Add(PlaceOfKey(table, key), fmt::format("unknown {} {}{}", what, Quote(*name),
+                                                        Suggestion(*name, names, "there are")));
     }
     return part;
   }
@@ -149,7 +148,7 @@ void Reading::ReadFixture(const Node& table) {
   const size_t before = problems_.count();
   const ParamValues values = DecodeTable(table, FixtureKeys(), &problems_);
   CheckName(table, "fixture", &fixture_names_, &problems_);
-  const PartInfo* kind = PartOf(table, "kind", "fixture", catalog_.fixtures);
+  const PartInfo* kind = PartOf(table, "kind", "fixture kind", catalog_.fixtures);
   CheckKeys(table, "[[fixture]]", FixtureKeys(), kind, catalog_.fixtures);
   std::optional<ParamValues> params;
   if (kind != nullptr) params = PartParams(table, *kind);
@@ -233,10 +232,10 @@ void Reading::CheckJobsRun() {
     if (jobs == nullptr || !jobs->value.IsArray()) return;
     for (const Node& job : jobs->value.items) running.insert(job.text);
   }
-  if (!phases_complete_) return;
+  if (!phases_complete_ || Tables("phase").empty()) return;
   for (const Node& table : Tables("job")) {
     const std::string* name = table.FindText("name");
-    if (name == nullptr || running.count(*name) > 0) continue;
+    if (name == nullptr || !IsName(*name) || running.count(*name) > 0) continue;
     problems_.Add(
         PlaceOfKey(table, "name"),
         fmt::format("job {} runs in no phase: name it in one, or take it out", Quote(*name)));
@@ -265,7 +264,7 @@ void Reading::ReadAssert(const Node& table) {
   CheckNoRepeats(table, "phases", &problems_);
   AssertSpec assertion;
   assertion.phases = AssertPhases(table, values);
-  const PartInfo* kind = PartOf(table, "kind", "assertion", catalog_.assertions);
+  const PartInfo* kind = PartOf(table, "kind", "assertion kind", catalog_.assertions);
   CheckKeys(table, "[[assert]]", AssertKeys(), kind, catalog_.assertions);
   std::optional<ParamValues> params;
   if (kind != nullptr) params = PartParams(table, *kind);
