@@ -101,7 +101,7 @@ class JobLoop {
     return ready;
   }
   const Slot& FreeSlot(uint32_t i) const { return slots_[free_[(free_first_ + i) & free_mask_]]; }
-  void DropPending();
+  void Drain();
 
   const JobLoopConfig config_;
   const Workload workload_;
@@ -168,10 +168,7 @@ Need JobLoop<ClockT, ObserverT>::Submit() {
     if (pending_count_ == 0 && !MakeBatch()) break;
     if (!SubmitPending()) break;
   }
-  if (account_->closed()) {
-    DropPending();
-    done_ = submitted_ == 0;
-  }
+  if (account_->closed()) Drain();
   return NextNeed();
 }
 
@@ -246,11 +243,12 @@ void JobLoop<ClockT, ObserverT>::Refuse(const IoOp& op, int os_errno) {
   Free(op.slot);
 }
 
+// After the close nothing more is handed over, and what is in flight is awaited up to a limit.
 template <typename ClockT, typename ObserverT>
-void JobLoop<ClockT, ObserverT>::DropPending() {
-  if (pending_count_ == 0) return;
+void JobLoop<ClockT, ObserverT>::Drain() {
   account_->Dropped(pending_count_);
   pending_count_ = 0;
+  done_ = submitted_ == 0 || now_ns_ >= account_->close_ns() + config_.drain_limit_ns;
 }
 
 template <typename ClockT, typename ObserverT>
@@ -299,9 +297,7 @@ void JobLoop<ClockT, ObserverT>::Reap(const Need& need) {
   // What a timeout left behind still belongs to this batch; a slot whose think time is over does
   // not wait for it.
   owed_ = paced_ || got >= need.min ? 0 : std::min(need.min - got, submitted_);
-  if (account_->closed()) {
-    done_ = submitted_ == 0 || now_ns_ >= account_->close_ns() + config_.drain_limit_ns;
-  }
+  if (account_->closed()) Drain();
 }
 
 template <typename ClockT, typename ObserverT>

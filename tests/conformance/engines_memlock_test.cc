@@ -1,0 +1,49 @@
+// Registered buffers that the limit on locked memory does not allow: told, never dropped.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "engines/engine_table.h"
+#include "harness/run/job_setup.h"
+
+namespace blkfair {
+namespace {
+
+// In a process without CAP_IPC_LOCK and with 64 KiB to lock: opens io_uring with 1 MiB of buffers.
+int OpenUnderTheLimit(bool fixed_buffers) {
+  const rlimit limit = {64 * 1024, 64 * 1024};
+  if (::setrlimit(RLIMIT_MEMLOCK, &limit) != 0) return 10;
+  if (::getuid() == 0 && ::setuid(65534) != 0) return 11;
+  Queue queue;
+  queue.kind = QueueKind::kChar;
+  queue.path = "/dev/zero";
+  JobSpec spec;
+  spec.iodepth = 256;
+  spec.direct = false;
+  spec.engine_params.Set("fixed_buffers", fixed_buffers);
+  spec.engine_params.Set("registered_files", true);
+  auto buffers = IoBuffers::Take(256, 4096);
+  if (!buffers) return 12;
+  JobSetup setup;
+  setup.plan = {&spec, 0, &queue, 1};
+  const auto engine = FindEngine("io_uring")->create();
+  const auto opened = engine->Open(OpenArgsOf(setup, *buffers, nullptr));
+  if (opened) return 0;
+  std::fprintf(stderr, "%s\n", opened.error().message.c_str());
+  return opened.error().kind == ErrorKind::kUnmet ? 1 : 2;
+}
+
+TEST(UringMemlock, ShortageIsToldWithNeedAndLimit) {
+  if (const auto usable = FindEngine("io_uring")->probe(); !usable) {
+    GTEST_SKIP() << usable.error().message;
+  }
+  EXPECT_EXIT(::_exit(OpenUnderTheLimit(true)), ::testing::ExitedWithCode(1),
+              "256 buffers needs 1024 KiB of locked memory, RLIMIT_MEMLOCK is 64 KiB");
+  EXPECT_EXIT(::_exit(OpenUnderTheLimit(false)), ::testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace blkfair

@@ -1,0 +1,191 @@
+// Phases in real time, on targets that every machine has: the null engine, /dev/zero, and files.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "base/kernel_fs.h"
+#include "harness/run/thread_executor.h"
+
+namespace blkfair {
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+
+struct RealScenario {
+  std::deque<Queue> queues;
+  std::deque<JobSpec> jobs;
+  PhasePlan plan;
+  KernelFs fs{KernelRoots::Real()};
+
+  RealScenario() {
+    plan.ramp_ns = 20 * kMs;
+    plan.runtime_ns = 100 * kMs;
+    plan.series_cell_ns = 10 * kMs;
+  }
+
+  JobSpec& Add(const char* engine, const char* path, uint32_t clones = 1) {
+    Queue& queue = queues.emplace_back();
+    queue.fixture = "zero";
+    queue.index = static_cast<uint32_t>(queues.size() - 1);
+    queue.kind = QueueKind::kChar;
+    queue.path = path;
+    JobSpec& job = jobs.emplace_back();
+    job.name = "job" + std::to_string(queue.index);
+    job.engine = engine;
+    job.direct = false;
+    job.size_bytes = uint64_t{1} << 20;
+    job.numjobs = clones;
+    for (uint32_t i = 0; i < clones; i++) plan.jobs.push_back({&job, i, &queue, i});
+    return job;
+  }
+
+  Result<PhaseResult> Run(const PhaseHooks& hooks = {}) {
+    return ThreadExecutor(&fs).RunPhase(plan, hooks);
+  }
+};
+
+TEST(ThreadExecutor, AllJobsShareOneWindow) {
+  RealScenario scenario;
+  JobSpec& deep = scenario.Add("null", "");
+  deep.iodepth = 32;
+  deep.batch_submit = 8;
+  scenario.Add("psync", "/dev/zero");
+  const auto result = scenario.Run();
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->window_open_ns, 20 * kMs);
+  EXPECT_EQ(result->window_close_ns, 120 * kMs);
+  EXPECT_FALSE(result->interrupted);
+  ASSERT_EQ(result->jobs.size(), 2u);
+  for (const JobRecord& job : result->jobs) {
+    EXPECT_GT(job.directions.front().ios, 100u) << job.job;
+    EXPECT_GT(job.ios_trimmed, 0u);
+    EXPECT_EQ(job.series.size(), 12u);
+    EXPECT_EQ(job.outstanding, 0u);
+    EXPECT_EQ(job.clock_anomalies, 0u);
+    EXPECT_TRUE(job.errors.empty());
+    EXPECT_LE(job.depth_mean, job.iodepth);
+    EXPECT_GT(job.cpu_user_ns + job.cpu_system_ns, 0);
+    uint64_t ios = job.ios_trimmed;
+    for (const SeriesCell& cell : job.series) ios -= cell.ios;
+    EXPECT_EQ(ios + job.directions.front().ios, 0u);
+  }
+  EXPECT_EQ(result->jobs[0].depth_max, 32u);
+  EXPECT_EQ(result->jobs[0].queue, "zero:0");
+  EXPECT_EQ(result->jobs[1].engine, "psync");
+}
+
+TEST(ThreadExecutor, WhenOneEngineCannotOpenNoJobStarts) {
+  RealScenario scenario;
+  scenario.Add("null", "");
+  scenario.Add("psync", "/nonexistent/disk");
+  scenario.plan.runtime_ns = 3600'000 * kMs;
+  const auto result = scenario.Run();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message, "job job1: open /nonexistent/disk: No such file or directory");
+}
+
+TEST(ThreadExecutor, DirectIoThatTheTargetCannotDoIsAnError) {
+  RealScenario scenario;
+  scenario.Add("psync", "/dev/zero").direct = true;
+  const auto result = scenario.Run();
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().message.find("set direct = false"), std::string::npos)
+      << result.error().message;
+}
+
+TEST(ThreadExecutor, ASynchronousEngineAtDepthTwoIsRefused) {
+  RealScenario scenario;
+  scenario.Add("psync", "/dev/zero").iodepth = 64;
+  const auto result = scenario.Run();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().kind, ErrorKind::kUsage);
+}
+
+TEST(ThreadExecutor, AioDepthsBeyondTheLimitAreToldBeforeAnythingStarts) {
+  const std::string folder = ::testing::TempDir() + "aio_limit";
+  std::filesystem::create_directories(folder + "/proc/sys/fs");
+  const KernelFs fs(KernelRoots::Under(folder));
+  const std::string aio = fs.roots().proc + "/sys/fs/";
+  std::filesystem::create_directories(aio);
+  std::ofstream(aio + "aio-nr") << "1000\n";
+  std::ofstream(aio + "aio-max-nr") << "1255\n";
+  RealScenario scenario;
+  scenario.Add("libaio", "/dev/zero", 4).iodepth = 64;
+  const auto result = ThreadExecutor(&fs).RunPhase(scenario.plan, {});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message,
+            "engine libaio: the jobs of this phase need 256 requests, 1000 are in use and "
+            "fs.aio-max-nr is 1255 (raise it, or lower iodepth or numjobs)");
+  std::filesystem::remove_all(folder);
+}
+
+TEST(ThreadExecutor, InterruptionClosesTheWindowForAllAtOnce) {
+  RealScenario scenario;
+  scenario.Add("null", "");
+  JobSpec& paced = scenario.Add("psync", "/dev/zero");
+  paced.think_time_ns = 10 * kMs;
+  scenario.plan.runtime_ns = 3600'000 * kMs;
+  scenario.plan.series_cell_ns = 1000 * kMs;
+  std::atomic<int> polls = 0;
+  PhaseHooks hooks;
+  hooks.interrupted = [&] { return ++polls > 3; };
+  const auto result = scenario.Run(hooks);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_TRUE(result->interrupted);
+  EXPECT_GT(result->window_close_ns, 100 * kMs);
+  EXPECT_LT(result->window_close_ns, 2000 * kMs);
+  // Its pace is at most one read each 10 ms; a busy machine may hold it back.
+  const auto reads = static_cast<int64_t>(result->jobs[1].directions.front().ios);
+  const int64_t window_ns = result->window_close_ns - result->window_open_ns;
+  EXPECT_LE(reads, window_ns / (10 * kMs) + 1);
+  EXPECT_GE(reads, window_ns / (100 * kMs));
+}
+
+TEST(ThreadExecutor, SamplesOnScheduleWhileTheWindowIsOpen) {
+  RealScenario scenario;
+  scenario.Add("psync", "/dev/zero").think_time_ns = kMs;
+  scenario.plan.sample_interval_ns = 5 * kMs;
+  std::vector<int64_t> samples;
+  std::vector<int64_t> progress;
+  PhaseHooks hooks;
+  hooks.sample = [&](int64_t at_ns) { samples.push_back(at_ns); };
+  hooks.progress = [&](int64_t at_ns) { progress.push_back(at_ns); };
+  const auto result = scenario.Run(hooks);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_GE(samples.size(), 3u);
+  EXPECT_LE(samples.size(), 24u);
+  EXPECT_GE(samples.front(), 0);
+  EXPECT_LT(samples.back(), result->window_close_ns);
+  EXPECT_FALSE(progress.empty());
+}
+
+TEST(ThreadExecutor, RunsManyClones) {
+  RealScenario scenario;
+  scenario.Add("psync", "/dev/zero", 256).think_time_ns = 20 * kMs;
+  scenario.plan.runtime_ns = 200 * kMs;
+  const auto result = scenario.Run();
+  ASSERT_TRUE(result) << result.error().message;
+  ASSERT_EQ(result->jobs.size(), 256u);
+  for (const JobRecord& job : result->jobs) EXPECT_GT(job.directions.front().ios, 0u);
+  EXPECT_EQ(result->jobs[255].clone, 255u);
+}
+
+TEST(ThreadExecutor, TellsItsClock) {
+  const KernelFs fs(KernelRoots::Real());
+  ThreadExecutor executor(&fs);
+  const ClockFacts facts = executor.clock_facts();
+  EXPECT_EQ(facts.source, "CLOCK_MONOTONIC");
+  EXPECT_GT(facts.read_cost_ns, 0);
+  const int64_t before_ns = executor.NowNs();
+  EXPECT_TRUE(executor.Sleep(5 * kMs, nullptr));
+  EXPECT_GE(executor.NowNs() - before_ns, 5 * kMs);
+  EXPECT_FALSE(executor.Sleep(3600'000 * kMs, [] { return true; }));
+}
+
+}  // namespace
+}  // namespace blkfair

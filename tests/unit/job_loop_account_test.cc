@@ -1,0 +1,202 @@
+// What the job loop counts, I/O by I/O, with times set by hand.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "tests/unit/job_loop_crank.h"
+
+namespace blkfair {
+namespace {
+
+TEST(JobLoopAccount, OnlyCompletionsFromOpenToCloseCount) {
+  Crank crank({.loop = {.iodepth = 1}});
+  crank.Submit();
+  for (const int64_t at : {99, 100, 101, 1099, 1100}) crank.FinishAt(at);
+  EXPECT_TRUE(crank.loop.done());
+  const JobRecord record = crank.Finish();
+  EXPECT_EQ(record.ios_trimmed, 1u);
+  EXPECT_EQ(record.directions.front().ios, 3u);
+  EXPECT_EQ(record.directions.front().bytes, 3u * 4096);
+  EXPECT_EQ(record.directions.front().lat.count(), 3u);
+  EXPECT_EQ(record.ios_drained, 1u);
+}
+
+TEST(JobLoopAccount, IssueAfterSubmitSplitsLatencyExactly) {
+  Crank crank({.loop = {.iodepth = 1}, .ramp_ns = 0});
+  crank.engine.submit_cost_ns = 7;
+  crank.Submit();
+  crank.FinishAt(30);
+  const JobRecord record = crank.Finish();
+  const DirectionRecord& reads = record.directions.front();
+  EXPECT_EQ(reads.slat->sum_ns(), 7u);
+  EXPECT_EQ(reads.clat.sum_ns(), 23u);
+  EXPECT_EQ(reads.lat.sum_ns(), 30u);
+}
+
+TEST(JobLoopAccount, IssueBeforeSubmitPutsTheCallIntoClatAndLeavesSlatAbsent) {
+  for (const IssuePoint point : {IssuePoint::kBeforeSubmit, IssuePoint::kAtEnqueue}) {
+    Crank crank({.loop = {.iodepth = 1, .issue_point = point}, .ramp_ns = 0});
+    crank.engine.submit_cost_ns = 7;
+    crank.Submit();
+    crank.FinishAt(30);
+    const JobRecord record = crank.Finish();
+    const DirectionRecord& reads = record.directions.front();
+    EXPECT_FALSE(reads.slat.has_value());
+    EXPECT_EQ(reads.clat.sum_ns(), 30u);
+    EXPECT_EQ(reads.lat.sum_ns(), 30u);
+  }
+}
+
+TEST(JobLoopAccount, ErrorsAndShortIoAreCountedByNameAndNotTimed) {
+  Crank crank({.loop = {.iodepth = 1}, .ramp_ns = 0});
+  crank.Submit();
+  for (const int32_t result : {-EIO, -EIO, -ENOSPC, 512}) {
+    crank.At(10);
+    crank.engine.Finish(result);
+    crank.ReapAndSubmit();
+  }
+  crank.FinishAt(20);
+  const JobRecord record = crank.Finish();
+  EXPECT_EQ(record.errors, (std::map<std::string, uint64_t>{
+                               {"read EIO", 2}, {"read ENOSPC", 1}, {"read short", 1}}));
+  EXPECT_EQ(record.directions.front().ios, 1u);
+  EXPECT_EQ(record.directions.front().lat.count(), 1u);
+  EXPECT_EQ(record.series.front().ios, 1u);
+}
+
+TEST(JobLoopAccount, DirectionsAreKeptApart) {
+  Crank crank({.loop = {.iodepth = 1}, .rw = Rw::kRandRw, .ramp_ns = 0, .runtime_ns = 100'000});
+  crank.Submit();
+  for (int i = 1; i <= 1000; i++) crank.FinishAt(i * 10);
+  const JobRecord record = crank.Finish();
+  ASSERT_EQ(record.directions.size(), 2u);
+  EXPECT_EQ(record.directions[0].direction, "read");
+  EXPECT_EQ(record.directions[1].direction, "write");
+  EXPECT_EQ(record.directions[0].ios + record.directions[1].ios, 1000u);
+  EXPECT_NEAR(static_cast<double>(record.directions[0].ios), 500, 60);
+}
+
+TEST(JobLoopAccount, TheGapCountsFromTheOpeningOfTheWindow) {
+  Crank crank({.loop = {.iodepth = 1}});
+  crank.Submit();
+  for (const int64_t at : {50, 350, 450, 1099}) crank.FinishAt(at);
+  crank.FinishAt(1200);
+  const JobRecord record = crank.Finish();
+  EXPECT_EQ(record.gap_max_ns, 649);  // 450 to 1099
+  EXPECT_EQ(record.gap_max_at_ns, 450);
+  EXPECT_FALSE(record.gap_censored);
+
+  Crank late({.loop = {.iodepth = 1}});
+  late.Submit();
+  late.FinishAt(50);
+  for (const int64_t at : {800, 900, 1000, 1090, 1150}) late.FinishAt(at);
+  const JobRecord late_record = late.Finish();
+  EXPECT_EQ(late_record.gap_max_ns, 700);  // 100, the opening, to 800
+  EXPECT_EQ(late_record.gap_max_at_ns, 100);
+}
+
+TEST(JobLoopAccount, AGapThatTheCloseCutsOffIsCensored) {
+  Crank crank({.loop = {.iodepth = 1}});
+  crank.Submit();
+  crank.FinishAt(200);
+  crank.FinishAt(5000);
+  const JobRecord record = crank.Finish();
+  EXPECT_EQ(record.gap_max_ns, 900);  // 200 to 1100, the close
+  EXPECT_EQ(record.gap_max_at_ns, 200);
+  EXPECT_TRUE(record.gap_censored);
+}
+
+TEST(JobLoopAccount, AJobWithoutAnyCompletionHasOneGapOfTheWholeWindow) {
+  Crank crank({.loop = {.iodepth = 1, .drain_limit_ns = 0}});
+  crank.Submit();
+  crank.At(1100);
+  crank.ReapAndSubmit();
+  EXPECT_TRUE(crank.loop.done());
+  const JobRecord record = crank.Finish();
+  EXPECT_EQ(record.gap_max_ns, 1000);
+  EXPECT_TRUE(record.gap_censored);
+  EXPECT_EQ(record.outstanding, 1u);
+}
+
+TEST(JobLoopAccount, DepthIsTheTimeMeanOfWhatIsInFlight) {
+  Crank crank({.loop = {.iodepth = 4, .batch_submit = 4, .start_delay_ns = 600}});
+  crank.Submit();
+  crank.At(600);  // nothing in flight from 100 to 600, four from there to 1100
+  crank.ReapAndSubmit();
+  crank.FinishAt(1100, 4);
+  crank.ReapAndSubmit();
+  const JobRecord record = crank.Finish();
+  EXPECT_DOUBLE_EQ(record.depth_mean, 2.0);
+  EXPECT_EQ(record.depth_max, 4u);
+}
+
+TEST(JobLoopAccount, DepthObeysLittlesLaw) {
+  Crank crank({.loop = {.iodepth = 1, .think_time_ns = 30}, .ramp_ns = 0});
+  crank.Submit();
+  for (int64_t at = 0; at < 1000; at += 40) {
+    crank.FinishAt(at + 10);
+    crank.At(at + 40);
+    crank.ReapAndSubmit();
+  }
+  crank.FinishAt(1000);
+  crank.ReapAndSubmit();
+  const JobRecord record = crank.Finish();
+  const DirectionRecord& reads = record.directions.front();
+  EXPECT_EQ(reads.ios, 25u);
+  const double little = static_cast<double>(reads.ios) / 1000 * reads.lat.mean_ns().value_or(0);
+  EXPECT_NEAR(record.depth_mean, little, 1e-9);
+}
+
+TEST(JobLoopAccount, TheSeriesHasACellForEachIntervalFromTheBarrierOn) {
+  Crank crank({.loop = {.iodepth = 2, .batch_submit = 2}, .runtime_ns = 250});
+  crank.Submit();
+  for (const int64_t at : {10, 120, 130, 320}) crank.FinishAt(at);
+  crank.FinishAt(400, 2);
+  const JobRecord record = crank.Finish();
+  ASSERT_EQ(record.series.size(), 4u);  // 0, 100, 200, and 300 cut off at 350
+  EXPECT_EQ(record.series[0].ios, 1u);
+  EXPECT_EQ(record.series[0].bytes, 4096u);
+  EXPECT_EQ(record.series[0].lat_sum_ns, 10u);
+  EXPECT_EQ(record.series[1].ios, 2u);
+  EXPECT_EQ(record.series[1].lat_sum_ns, 120u + 120u);
+  EXPECT_EQ(record.series[1].lat_max_ns, 120);
+  EXPECT_EQ(record.series[2], (SeriesCell{.in_flight = 2}));
+  EXPECT_EQ(record.series[3].ios, 1u);
+  for (const SeriesCell& cell : record.series) EXPECT_EQ(cell.in_flight, 2u);
+}
+
+TEST(JobLoopAccount, ImpossibleStampsAreCountedAndLeftOut) {
+  Crank crank({.loop = {.iodepth = 1}, .ramp_ns = 0});
+  crank.engine.submit_cost_ns = 20;
+  crank.At(50);
+  crank.Submit();      // issued at 70
+  crank.FinishAt(60);  // reaped before it was issued
+  crank.FinishAt(100);
+  const JobRecord record = crank.Finish();
+  EXPECT_EQ(record.clock_anomalies, 1u);
+  EXPECT_EQ(record.directions.front().ios, 1u);
+  EXPECT_EQ(record.directions.front().lat.count(), 1u);
+}
+
+TEST(JobLoopAccount, AStartBeforeTheBarrierIsImpossible) {
+  Crank crank({.loop = {.iodepth = 1}, .ramp_ns = 0});
+  crank.At(-500);
+  crank.Submit();
+  crank.FinishAt(20);
+  const JobRecord record = crank.Finish();
+  EXPECT_EQ(record.clock_anomalies, 1u);
+  EXPECT_EQ(record.directions.front().ios, 0u);
+}
+
+TEST(JobLoopAccount, CallsAreCountedInTheWindowOnly) {
+  Crank crank({.loop = {.iodepth = 1}});
+  crank.Submit();
+  for (const int64_t at : {50, 150, 250}) crank.FinishAt(at);
+  crank.FinishAt(1200);
+  const JobRecord record = crank.Finish();
+  EXPECT_EQ(record.submit_calls, 2u);
+  EXPECT_EQ(record.reap_calls, 2u);
+}
+
+}  // namespace
+}  // namespace blkfair
