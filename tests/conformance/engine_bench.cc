@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <ostream>
 
 #include "base/check.h"
 #include "engines/engine_table.h"
@@ -35,6 +36,8 @@ std::string NameOf(const EngineCase& row) {
   std::string name(row.info->name);
   return row.turned.empty() ? name : name + "_without_" + row.turned;
 }
+
+void PrintTo(const EngineCase& row, std::ostream* out) { *out << NameOf(row); }
 
 EngineBench::EngineBench(const EngineCase& row) : row_(row) {
   queue_.fixture = "bench";

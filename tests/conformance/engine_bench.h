@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ struct EngineCase {
 
 std::vector<EngineCase> AllEngineCases();
 std::string NameOf(const EngineCase& row);
+void PrintTo(const EngineCase& row, std::ostream* out);
 
 class EngineBench {
  public:

@@ -18,8 +18,6 @@
 namespace blkfair {
 namespace {
 
-void PrintTo(const EngineCase& row, std::ostream* out) { *out << NameOf(row); }
-
 class EngineConformance : public ::testing::TestWithParam<EngineCase> {
  protected:
   void SetUp() override {
@@ -134,7 +132,9 @@ TEST_P(EngineConformance, PartialSubmitsLoseNothingAndKeepStartStamps) {
   Witness witness = MakeWitness();
   const JobRecord record = bench_->Run(&throttled, &witness);
   ExpectNoBreach(witness);
-  if (bench_->iodepth() > 1) EXPECT_GT(witness.partial_submits, 10u);
+  if (bench_->iodepth() > 1) {
+    EXPECT_GT(witness.partial_submits, 10u);
+  }
   EXPECT_EQ(witness.completed, witness.issued);
   // What was made and never taken is forgotten at the close.
   EXPECT_LE(witness.made - witness.completed, 4u);
@@ -265,20 +265,17 @@ std::vector<EngineCase> CasesWith(bool (*wanted)(const EngineInfo&)) {
 
 std::string RowName(const ::testing::TestParamInfo<EngineCase>& row) { return NameOf(row.param); }
 
+bool Waits(const EngineInfo& info) { return info.name != "sim"; }
+bool HoldsSeveral(const EngineInfo& info) { return Waits(info) && !info.synchronous; }
+
 INSTANTIATE_TEST_SUITE_P(AllEngines, EngineConformance, ::testing::ValuesIn(AllEngineCases()),
                          RowName);
 INSTANTIATE_TEST_SUITE_P(AllEngines, FileEngineConformance,
                          ::testing::ValuesIn(CasesWith(EngineBench::UsesFile)), RowName);
 INSTANTIATE_TEST_SUITE_P(AllEngines, WaitingEngineConformance,
-                         ::testing::ValuesIn(CasesWith([](const EngineInfo& info) {
-                           return info.name != "sim";
-                         })),
-                         RowName);
+                         ::testing::ValuesIn(CasesWith(Waits)), RowName);
 INSTANTIATE_TEST_SUITE_P(AllEngines, AsynchronousEngineConformance,
-                         ::testing::ValuesIn(CasesWith([](const EngineInfo& info) {
-                           return info.name != "sim" && !info.synchronous;
-                         })),
-                         RowName);
+                         ::testing::ValuesIn(CasesWith(HoldsSeveral)), RowName);
 
 }  // namespace
 }  // namespace blkfair
