@@ -1,11 +1,13 @@
 #include "harness/guest/debian_kernel.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <system_error>
 
 #include "base/check.h"
@@ -112,6 +114,24 @@ bool IsFullFlavour(const DebianSeries& series, std::string_view package) {
   return !package.ends_with("-cloud") && !package.ends_with("-rt");
 }
 
+// Debian's order of versions is dpkg's to know.
+Result<bool> IsNewer(const std::string& version, const std::string& than) {
+  ASSIGN_OR_RETURN(
+      ChildProcess dpkg,
+      ChildProcess::Spawn({.argv = {"dpkg", "--compare-versions", version, "gt", than}}));
+  std::optional<int> status;
+  while (!status) status = dpkg.Wait(1000);
+  return *status == 0;
+}
+
+std::vector<std::string> SuitesOf(const DebianSeries& series) {
+  std::vector<std::string> suites;
+  for (const std::string_view suite : series.suites) {
+    if (!suite.empty()) suites.emplace_back(suite);
+  }
+  return suites;
+}
+
 Result<std::string> ChoosePackage(const DebianSeries& series, const PrivateApt& apt) {
   ASSIGN_OR_RETURN(const std::string names,
                    apt.Run("apt-cache", {"pkgnames", std::string(series.package_prefix)},
@@ -129,9 +149,9 @@ Result<std::string> ChoosePackage(const DebianSeries& series, const PrivateApt& 
   }
   if (newest.empty()) {
     return Fail(ErrorKind::kUnmet,
-                fmt::format("find a kernel {}: the mirror offers no {}*{} in {} {}", series.name,
-                            series.package_prefix, series.package_suffix, series.suites[0],
-                            series.suites[1]));
+                fmt::format("find a kernel {}: the mirror offers no {}*{} in {}", series.name,
+                            series.package_prefix, series.package_suffix,
+                            fmt::join(SuitesOf(series), ", ")));
   }
   return newest;
 }
@@ -163,16 +183,13 @@ Result<void> RunDepmod(const std::string& folder) {
 
 Result<void> Fetch(const DebianSeries& series, const std::string& folder, const Say& say) {
   ASSIGN_OR_RETURN(const std::vector<AptSource> installed, ReadInstalledSources("/etc/apt"));
-  std::vector<std::string> suites;
-  for (const std::string_view suite : series.suites) {
-    if (!suite.empty()) suites.emplace_back(suite);
-  }
+  const std::vector<std::string> suites = SuitesOf(series);
   ASSIGN_OR_RETURN(const std::string sources, DeriveSources(installed, suites));
   const std::string apt_folder = folder + "/apt";
   ASSIGN_OR_RETURN(const PrivateApt apt, PrivateApt::Create(apt_folder, sources));
 
-  say(fmt::format("kernel debian:{}: reading the package lists of {} {}", series.name,
-                  series.suites[0], series.suites[1]));
+  say(fmt::format("kernel debian:{}: reading the package lists of {}", series.name,
+                  fmt::join(suites, ", ")));
   // Without this option apt-get only warns when a mirror cannot be reached, and goes on with
   // nothing.
   RETURN_IF_ERROR(apt.Run("apt-get", {"update", "--error-on=any"}, "read the package lists"));
@@ -215,12 +232,8 @@ Result<std::string> NewestPackage(std::string_view madison) {
     const std::string version = word(line.substr(bar + 1, second - bar - 1));
     if (package.empty() || version.empty()) continue;
     if (!newest_version.empty()) {
-      ASSIGN_OR_RETURN(
-          const std::string answer,
-          RunProgram({"sh", "-c", "dpkg --compare-versions \"$0\" gt \"$1\" && echo yes || true",
-                      version, newest_version},
-                     "compare two versions"));
-      if (answer.empty()) continue;
+      ASSIGN_OR_RETURN(const bool newer, IsNewer(version, newest_version));
+      if (!newer) continue;
     }
     newest_package = package;
     newest_version = version;

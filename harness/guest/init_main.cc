@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -85,11 +86,18 @@ Result<RunConf> ReadRunConf() {
   return conf;
 }
 
+// Not KernelFs::Mount, which is for pseudo files alone: /dev must show devices, /tmp may hold
+// programs.
+Result<void> MountHere(const char* type, const std::string& path) {
+  if (::mount(type, path.c_str(), type, 0, nullptr) == 0) return {};
+  return FailErrno(errno, fmt::format("mount {} on {}", type, path));
+}
+
 // Best effort: what a kernel lacks, the fixture that needs it will name.
 void MountAll(KernelFs& fs) {
   const KernelRoots& roots = fs.roots();
-  const auto mount = [&fs](const char* type, const std::string& path) {
-    if (Result<void> mounted = fs.Mount(type, path); !mounted) Say(mounted.error().message);
+  const auto mount = [](const char* type, const std::string& path) {
+    if (Result<void> mounted = MountHere(type, path); !mounted) Say(mounted.error().message);
   };
   mount("sysfs", roots.sys);
   mount("debugfs", roots.debugfs);
@@ -237,8 +245,8 @@ void ShowBlockedTasks(KernelFs& fs) {
 
 Result<void> Run() {
   KernelFs fs(KernelRoots::Real());
-  static_cast<void>(fs.Mount("proc", fs.roots().proc));
-  RETURN_IF_ERROR(fs.Mount("devtmpfs", fs.roots().dev));
+  RETURN_IF_ERROR(MountHere("proc", fs.roots().proc));
+  RETURN_IF_ERROR(MountHere("devtmpfs", fs.roots().dev));
   ASSIGN_OR_RETURN(const UniqueFd console,
                    OpenFile(std::string(guest::kConsole), O_WRONLY | O_NOCTTY));
   ASSIGN_OR_RETURN(const UniqueFd null, OpenFile("/dev/null", O_RDONLY));

@@ -12,8 +12,8 @@ inline constexpr std::string_view kRunPath = "/run.conf";
 inline constexpr std::string_view kConsole = "/dev/ttyS0";  // progress, the kernel's messages
 inline constexpr std::string_view kResults = "/dev/ttyS1";  // frames
 
-// First line on the console; the host takes it as the sign of life.
-inline constexpr std::string_view kAlive = "blkfair: init";
+// How init's lines on the console begin; the host takes the first as the sign of life.
+inline constexpr std::string_view kAlive = "blkfair: ";
 // "blkfair: at INDEX/COUNT ELAPSED_MS/LENGTH_MS PHASE"
 inline constexpr std::string_view kProgress = "blkfair: at ";
 

@@ -15,12 +15,12 @@
 namespace blkfair {
 
 struct SpawnOptions {
-  std::vector<std::string> argv;         // argv[0]: a path, or a name for FindExecutable
-  std::vector<std::string> environment;  // "NAME=value", added to ours
-  int stdout_fd = -1;                    // borrowed; -1: /dev/null
+  std::vector<std::string> argv = {};         // argv[0]: a path, or a name for FindExecutable
+  std::vector<std::string> environment = {};  // "NAME=value", added to ours
+  int stdout_fd = -1;                         // borrowed; -1: /dev/null
   int stderr_fd = -1;
-  bool own_group = false;       // out of reach of the terminal's ^C
-  std::optional<int> host_cpu;  // run on this CPU only
+  bool own_group = false;            // out of reach of the terminal's ^C
+  std::optional<int> host_cpu = {};  // run on this CPU only
 };
 
 // Full path of a program: PATH first, then the sbin folders that a user's PATH leaves out. kUnmet
