@@ -191,6 +191,10 @@ Settings NullBlkFixture::Attributes(uint32_t index) const {
       {"mbps", std::to_string(params_.Has("mbps") ? params_.IntAt("mbps", index) : 0)},
       {"shared_tags", BoolText(params_.Bool("shared_tags"))},
   };
+  if (params_.Has("max_io_size")) {
+    const int64_t sectors = params_.IntAt("max_io_size", index) / kSectorBytes;
+    attributes.emplace_back("max_sectors", std::to_string(sectors));
+  }
   if (params_.Bool("shared_tags")) return attributes;  // the module's parameters shape the set
   attributes.emplace_back("submit_queues", std::to_string(params_.Int("hw_queues")));
   attributes.emplace_back("poll_queues", "0");

@@ -90,6 +90,13 @@ constexpr std::array kParams = {
               .min = 1e6,
               .help = "Request timeout in whole milliseconds; below 5 s an idle queue gives its "
                       "share up sooner"},
+    ParamSpec{.name = "max_io_size",
+              .type = ParamType::kSize,
+              .shape = ParamShape::kOneOrList,
+              .min = 4096,
+              .max = 32.0 * kMiB,
+              .help = "Largest request, in whole 4 KiB; without it the kernel's (about 127 KiB): "
+                      "larger I/O is split and takes several tags"},
     ParamSpec{.name = "mbps",
               .type = ParamType::kInt,
               .shape = ParamShape::kOneOrList,
@@ -140,6 +147,9 @@ std::optional<std::string> CheckNullBlkParams(const ParamValues& params) {
   if (const auto bad =
           FindBad(params, "io_timeout", [](int64_t v) { return v % 1'000'000 != 0; })) {
     return fmt::format("io_timeout {} is not a whole number of milliseconds", FormatDuration(*bad));
+  }
+  if (const auto bad = FindBad(params, "max_io_size", [](int64_t v) { return v % 4096 != 0; })) {
+    return fmt::format("max_io_size {} is not a multiple of 4KiB", FormatSize(*bad));
   }
   if (params.Bool("discard") && !params.Bool("memory_backed")) {
     return "discard needs memory_backed = true";

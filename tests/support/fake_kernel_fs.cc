@@ -325,7 +325,10 @@ Result<void> FakeModuleLoader::Unload(const std::string& name) {
     }
     if (ModuleUsers(*fs_, name) > 0) return FailErrno(EAGAIN, "unload module " + name);
     // EAGAIN too in a real kernel; another errno spares the fault sweep the retries.
-    if (name == "configfs" && IsMounted(*fs_, name, fs_->roots().configfs)) {
+    const std::string nullb = fs_->roots().configfs + "/nullb";
+    const bool has_devices = fs::exists(nullb) && !fs::is_empty(nullb);
+    const bool mounted = IsMounted(*fs_, "configfs", fs_->roots().configfs);
+    if ((name == "null_blk" && has_devices) || (name == "configfs" && mounted)) {
       return FailErrno(EPERM, "unload module " + name);
     }
     fs_->Unloaded(name);
