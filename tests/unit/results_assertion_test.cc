@@ -1,0 +1,535 @@
+// Every assertion with a fair, an unfair and an inconclusive case.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "results/fairness/assertion.h"
+#include "results/fairness/judge.h"
+#include "results/fairness/metric.h"
+#include "tests/support/record_builder.h"
+
+namespace blkfair {
+namespace {
+
+using testing::JobIn;
+using testing::MakeAssert;
+using testing::PhaseIn;
+using Names = std::vector<std::string>;
+using Numbers = std::vector<double>;
+using Params = std::vector<std::pair<std::string_view, ParamValue>>;
+
+// Judges one assertion, in phase "contention" unless said otherwise.
+class AssertionTest : public ::testing::Test {
+ protected:
+  std::vector<Verdict> JudgeAll(AssertSpec spec) {
+    scenario_.asserts = {std::move(spec)};
+    judgement_ = Judge(scenario_, records_);
+    return judgement_.verdicts;
+  }
+  Verdict JudgeOne(AssertSpec spec) {
+    const std::vector<Verdict> verdicts = JudgeAll(std::move(spec));
+    EXPECT_EQ(verdicts.size(), 1U);
+    return verdicts.empty() ? Verdict{} : verdicts.front();
+  }
+  Verdict JudgeKind(std::string kind, Params params,
+                    Contention contention = Contention::kRequired) {
+    return JudgeOne(MakeAssert(std::move(kind), {"contention"}, std::move(params), contention));
+  }
+  void UseStock() { records_ = {testing::StockRecord(scenario_)}; }
+  void UseNofair() { records_ = {testing::NofairRecord(scenario_)}; }
+  PhaseRecord& Contended(size_t record = 0) { return PhaseIn(records_[record], "contention"); }
+
+  // Nothing of the job came back, though it was waiting.
+  void Starve(std::string_view job_name) {
+    JobRecord& job = JobIn(Contended(), job_name);
+    job.directions.front() = DirectionRecord{"read", 0, 0, LatencyStats{}, {}, {}};
+    job.gap_max_ns = 10'000'000'000;
+    job.gap_censored = true;
+    for (QueueRecord& queue : Contended().queues) {
+      if (queue.queue == job.queue) queue.ios = queue.bytes = 0;
+    }
+  }
+
+  Scenario scenario_ = testing::LopsidedScenario();
+  std::vector<Record> records_ = {testing::StockRecord(scenario_)};
+  Judgement judgement_;
+};
+
+#define EXPECT_OUTCOME(verdict, expected)                                                    \
+  EXPECT_EQ((verdict).outcome, Outcome::expected)                                            \
+      << OutcomeName((verdict).outcome) << ", observed " << (verdict).observed << ", bound " \
+      << (verdict).bound << ": " << (verdict).why
+
+#define EXPECT_WHY(verdict, text) \
+  EXPECT_NE((verdict).why.find(text), std::string::npos) << (verdict).why
+
+// --- slowdown ---
+
+TEST_F(AssertionTest, SlowdownTellsTheKernelsApart) {
+  const Params params = {{"job", "light"}, {"metric", "iops"}, {"max", 1.3}};
+  Verdict verdict = JudgeKind("slowdown", params);
+  EXPECT_OUTCOME(verdict, kPass);
+  EXPECT_NEAR(*verdict.observed_value, 920.0 / 907, 1e-9);
+  EXPECT_EQ(verdict.observed, "1.01");
+  EXPECT_EQ(verdict.bound, "<= 1.3");
+  UseNofair();
+  verdict = JudgeKind("slowdown", params);
+  EXPECT_OUTCOME(verdict, kFail);
+  EXPECT_NEAR(*verdict.observed_value, 920.0 / 215, 1e-9);
+  EXPECT_WHY(verdict, "920 alone (solo_light), 215 beside others");
+}
+
+TEST_F(AssertionTest, SlowdownOfALatencyIsSharedOverAlone) {
+  const Params params = {{"job", "light"}, {"metric", "lat_p99"}, {"max", 5.0}};
+  EXPECT_OUTCOME(JudgeKind("slowdown", params), kPass);
+  UseNofair();
+  const Verdict verdict = JudgeKind("slowdown", params);
+  EXPECT_OUTCOME(verdict, kFail);
+  EXPECT_NEAR(*verdict.observed_value, 73.0 / 1.3, 1);
+}
+
+TEST_F(AssertionTest, SlowdownOfAStarvedJobFails) {
+  Starve("light");
+  const Verdict verdict = JudgeKind("slowdown", {{"job", "light"}, {"max", 1.3}});
+  EXPECT_OUTCOME(verdict, kFail);
+  EXPECT_WHY(verdict, "starved");
+}
+
+TEST_F(AssertionTest, SlowdownNeedsACleanSoloPhase) {
+  PhaseIn(records_[0], "solo_light").partial = true;
+  const Verdict verdict = JudgeKind("slowdown", {{"job", "light"}, {"max", 1.3}});
+  EXPECT_OUTCOME(verdict, kInconclusive);
+  EXPECT_WHY(verdict, "solo_light was cut short");
+}
+
+TEST_F(AssertionTest, SlowdownRefersToTheNamedSoloPhase) {
+  const Verdict verdict =
+      JudgeKind("slowdown", {{"job", "light"}, {"solo", "contention"}, {"max", 1.0}});
+  EXPECT_OUTCOME(verdict, kPass);
+  EXPECT_EQ(*verdict.observed_value, 1);
+}
+
+TEST_F(AssertionTest, SlowdownMinFailsWhatIsFasterThanItMayBe) {
+  const Verdict verdict = JudgeKind("slowdown", {{"job", "heavy"}, {"min", 1.6}, {"max", 2.2}});
+  EXPECT_OUTCOME(verdict, kPass);
+  UseNofair();
+  EXPECT_OUTCOME(JudgeKind("slowdown", {{"job", "heavy"}, {"min", 1.6}, {"max", 2.2}}), kFail);
+}
+
+// --- share ---
+
+TEST_F(AssertionTest, ShareOfTagsTellsTheKernelsApart) {
+  const Params params = {{"queues", Names{"pair:0"}}, {"min", 0.45}, {"max", 0.55}};
+  Verdict verdict = JudgeKind("share", params);
+  EXPECT_OUTCOME(verdict, kPass);
+  EXPECT_EQ(verdict.observed, "49.8%");
+  EXPECT_EQ(verdict.bound, "45% .. 55%");
+  EXPECT_EQ(verdict.what, "pair:0 (heavy), part of 64 usable tags");
+  EXPECT_WHY(verdict, "\"active\"");
+  UseNofair();
+  verdict = JudgeKind("share", params);
+  EXPECT_OUTCOME(verdict, kFail);
+  EXPECT_NEAR(*verdict.observed_value, 62.8 / 64, 1e-9);
+}
+
+TEST_F(AssertionTest, ShareJudgesEachQueueByItself) {
+  const std::vector<Verdict> verdicts =
+      JudgeAll(MakeAssert("share", {"contention"}, {{"max", 0.55}}));
+  ASSERT_EQ(verdicts.size(), 2U);
+  EXPECT_EQ(verdicts[0].what.substr(0, 6), "pair:0");
+  EXPECT_EQ(verdicts[1].what.substr(0, 6), "pair:1");
+}
+
+TEST_F(AssertionTest, ShareOfAQueueThatWantsOneTagAndHasItIsFair) {
+  // Alone it holds 0.92 of its one tag (the rest is turnaround), and beside the other 0.91.
+  const Params params = {{"queues", Names{"pair:1"}}, {"tolerance", 0.05}};
+  Verdict verdict = JudgeKind("share", params);
+  EXPECT_OUTCOME(verdict, kPass);
+  EXPECT_NEAR(*verdict.observed_value, 0.91 / 0.92, 1e-9);
+  EXPECT_WHY(verdict, "Jain");
+  UseNofair();
+  verdict = JudgeKind("share", params);
+  EXPECT_OUTCOME(verdict, kFail);
+}
+
+TEST_F(AssertionTest, ShareWithWeightsFollowsThem) {
+  Contended().queues[1].demand = 256;
+  Contended().tag_sets.front().demand = 512;
+  scenario_.phases.resize(1);  // without solo phases, what a queue wants is its demand
+  scenario_.phases[0] = testing::LopsidedScenario().phases[2];
+  Contended().queues[0].occupancy->mean = 48;
+  Contended().queues[1].occupancy->mean = 16;
+  const Names queues = {"pair:0", "pair:1"};
+  for (const Verdict& verdict : JudgeAll(
+           MakeAssert("share", {"contention"},
+                      {{"queues", queues}, {"tolerance", 0.02}, {"weights", Numbers{3, 1}}}))) {
+    EXPECT_OUTCOME(verdict, kPass);
+  }
+  for (const Verdict& verdict :
+       JudgeAll(MakeAssert("share", {"contention"}, {{"queues", queues}, {"tolerance", 0.02}}))) {
+    EXPECT_OUTCOME(verdict, kFail);
+  }
+}
+
+TEST_F(AssertionTest, ShareOfIopsIsAnotherQuestionThanShareOfTags) {
+  // 32 tags each at 20 ms and 200 ms: equal by tags, ten to one by I/Os.
+  Scenario equal = scenario_;
+  for (JobSpec& job : equal.jobs) job.iodepth = 64;
+  equal.phases = {scenario_.phases[2]};
+  scenario_ = equal;
+  records_ = {testing::MakeRecord(scenario_)};
+  records_[0].phases = {testing::MakePhase(
+      scenario_, "contention",
+      {{"heavy", "pair:0", 160, 400'000'000, 400'000'000, 0.02, 210'000'000, 32},
+       {"light", "pair:1", 1600, 39'900'000, 40'000'000, 0.02, 22'000'000, 32}})};
+  for (const Verdict& verdict :
+       JudgeAll(MakeAssert("share", {"contention"}, {{"of", "tags"}, {"tolerance", 0.05}}))) {
+    EXPECT_OUTCOME(verdict, kPass);
+  }
+  const std::vector<Verdict> by_iops =
+      JudgeAll(MakeAssert("share", {"contention"}, {{"of", "iops"}, {"tolerance", 0.1}}));
+  ASSERT_EQ(by_iops.size(), 2U);
+  for (const Verdict& verdict : by_iops) EXPECT_OUTCOME(verdict, kFail);
+  EXPECT_OUTCOME(JudgeKind("ratio", {{"metric", "iops"},
+                                     {"between", Names{"light", "heavy"}},
+                                     {"expected", 10.0},
+                                     {"tolerance", 0.1}}),
+                 kPass);
+}
+
+TEST_F(AssertionTest, ShareWithoutOccupancyIsInconclusive) {
+  Contended().queues[0].occupancy->mean.reset();
+  const Verdict verdict = JudgeKind("share", {{"queues", Names{"pair:0"}}, {"max", 0.55}});
+  EXPECT_OUTCOME(verdict, kInconclusive);
+  EXPECT_WHY(verdict, "pair:0 held were not sampled");
+  EXPECT_EQ(verdict.observed, "-");
+}
+
+TEST_F(AssertionTest, ShareOfASoloPhaseIsNotFairByDefinition) {
+  // Alone, the heavy queue holds 40 of 64 tags: it wants 256, whatever it held alone.
+  PhaseIn(records_[0], "solo_heavy").queues[0].occupancy->mean = 40;
+  const Verdict verdict =
+      JudgeOne(MakeAssert("share", {"solo_heavy"}, {{"tolerance", 0.05}}, Contention::kAny));
+  EXPECT_OUTCOME(verdict, kFail);
+  EXPECT_NEAR(*verdict.observed_value, 40.0 / 64, 1e-9);
+}
+
+// --- ratio ---
+
+TEST_F(AssertionTest, RatioBetweenJobsOrQueues) {
+  for (const Names& between : {Names{"light", "heavy"}, Names{"pair:1", "pair:0"}}) {
+    UseStock();
+    const Params params = {{"metric", "iops"}, {"between", between}, {"min", 2.0}};
+    const Verdict verdict = JudgeKind("ratio", params);
+    EXPECT_OUTCOME(verdict, kPass);
+    EXPECT_NEAR(*verdict.observed_value, 907.0 / 311, 1e-9);
+    UseNofair();
+    EXPECT_OUTCOME(JudgeKind("ratio", params), kFail);
+  }
+}
+
+TEST_F(AssertionTest, RatioToAStarvedJobFailsOnEitherSide) {
+  Starve("heavy");
+  EXPECT_OUTCOME(
+      JudgeKind("ratio", {{"metric", "iops"}, {"between", Names{"light", "heavy"}}, {"min", 2.0}}),
+      kFail);
+  EXPECT_OUTCOME(
+      JudgeKind("ratio",
+                {{"metric", "lat_mean"}, {"between", Names{"light", "heavy"}}, {"max", 2.0}}),
+      kFail);
+}
+
+TEST_F(AssertionTest, RatioToleranceBelowCountingNoiseIsInconclusive) {
+  const Params tight = {{"metric", "iops"},
+                        {"between", Names{"light", "heavy"}},
+                        {"expected", 907.0 / 311},
+                        {"tolerance", 0.01}};
+  const Verdict verdict = JudgeKind("ratio", tight);
+  EXPECT_OUTCOME(verdict, kInconclusive);
+  EXPECT_WHY(verdict, "times the I/Os");
+  // Far outside is a failure, however tight the tolerance.
+  UseNofair();
+  EXPECT_OUTCOME(JudgeKind("ratio", tight), kFail);
+}
+
+// --- gap ---
+
+TEST_F(AssertionTest, GapOfAJobAndOfAQueue) {
+  for (const Params& who : {Params{{"job", "light"}}, Params{{"queue", "pair:1"}}}) {
+    Params params = who;
+    params.emplace_back("max", int64_t{50'000'000});
+    UseStock();
+    EXPECT_OUTCOME(JudgeKind("gap", params), kPass);
+    UseNofair();
+    const Verdict verdict = JudgeKind("gap", params);
+    EXPECT_OUTCOME(verdict, kFail);
+    EXPECT_EQ(verdict.bound, "<= 50.0 ms");
+  }
+}
+
+TEST_F(AssertionTest, GapStillGoingOnAtTheEndCounts) {
+  Starve("light");
+  const Verdict verdict = JudgeKind("gap", {{"job", "light"}, {"max", int64_t{50'000'000}}});
+  EXPECT_OUTCOME(verdict, kFail);
+  EXPECT_EQ(*verdict.observed_value, 1e10);
+  EXPECT_WHY(verdict, "still going on");
+}
+
+TEST_F(AssertionTest, GapIsThatOfTheCloneThatWaitedLongest) {
+  scenario_.jobs[1].numjobs = 3;
+  UseStock();
+  Contended().jobs[2].gap_max_ns = 90'000'000;
+  const Verdict verdict = JudgeKind("gap", {{"job", "light"}, {"max", int64_t{50'000'000}}});
+  EXPECT_OUTCOME(verdict, kFail);
+  EXPECT_WHY(verdict, "light[1]");
+}
+
+TEST_F(AssertionTest, GapWithoutAWindowIsInconclusive) {
+  Contended().window_close_ns = Contended().window_open_ns;
+  EXPECT_OUTCOME(JudgeKind("gap", {{"job", "light"}, {"max", int64_t{50'000'000}}}), kInconclusive);
+}
+
+// --- jain ---
+
+TEST_F(AssertionTest, JainAmongJobs) {
+  const Names among = {"heavy", "light"};
+  const Verdict verdict = JudgeKind("jain", {{"among", among}, {"min", 0.7}});
+  EXPECT_OUTCOME(verdict, kPass);
+  EXPECT_NEAR(*verdict.observed_value, 1218.0 * 1218 / (2 * (311.0 * 311 + 907.0 * 907)), 1e-9);
+  EXPECT_OUTCOME(JudgeKind("jain", {{"among", among}, {"min", 0.95}}), kFail);
+  EXPECT_OUTCOME(
+      JudgeKind("jain", {{"among", among}, {"weights", Numbers{311, 907}}, {"min", 0.99}}), kPass);
+}
+
+TEST_F(AssertionTest, JainAmongTheClonesOfAJob) {
+  scenario_.jobs[0].numjobs = 4;
+  scenario_.jobs[0].iodepth = 64;
+  UseStock();
+  const Params params = {{"job", "heavy"}, {"min", 0.95}};
+  EXPECT_OUTCOME(JudgeKind("jain", params), kPass);
+  DirectionRecord& starved = Contended().jobs[1].directions.front();
+  starved.ios /= 50;
+  const Verdict verdict = JudgeKind("jain", params);
+  EXPECT_OUTCOME(verdict, kFail);
+  EXPECT_WHY(verdict, "heavy[1]");
+}
+
+TEST_F(AssertionTest, JainOfOneAloneIsInconclusive) {
+  EXPECT_OUTCOME(JudgeKind("jain", {{"job", "heavy"}, {"min", 0.95}}), kInconclusive);
+}
+
+// --- bound ---
+
+TEST_F(AssertionTest, BoundOfEachUnit) {
+  using Unit = MetricValue::Unit;
+  const auto bound = [&](std::string metric, std::string_view key, double value, Unit unit) {
+    return JudgeKind(
+        "bound",
+        {{"job", "light"}, {"metric", std::move(metric)}, {key, MetricValue{value, unit}}});
+  };
+  EXPECT_OUTCOME(bound("iops", "min", 850, Unit::kNone), kPass);
+  EXPECT_OUTCOME(bound("lat_p99", "max", 5e6, Unit::kNanoseconds), kPass);
+  EXPECT_OUTCOME(bound("bw", "min", 450e3, Unit::kBytes), kPass);
+  UseNofair();
+  EXPECT_OUTCOME(bound("iops", "min", 850, Unit::kNone), kFail);
+  EXPECT_OUTCOME(bound("lat_p99", "max", 5e6, Unit::kNanoseconds), kFail);
+  EXPECT_OUTCOME(bound("bw", "min", 450e3, Unit::kBytes), kFail);
+}
+
+TEST_F(AssertionTest, BoundOfAnAbsentPercentileNamesTheRuntimeThatWouldDo) {
+  UseNofair();
+  const Verdict verdict =
+      JudgeKind("bound", {{"job", "light"},
+                          {"metric", "lat_p99.9"},
+                          {"max", MetricValue{5e6, MetricValue::Unit::kNanoseconds}}});
+  EXPECT_OUTCOME(verdict, kInconclusive);
+  // 2150 I/Os in 10 s, and 10000 are needed.
+  EXPECT_WHY(verdict, "a runtime of 47s would do");
+}
+
+TEST_F(AssertionTest, BoundOfASaturatedPercentileIsInconclusive) {
+  JobRecord& light = JobIn(Contended(), "light");
+  light.directions.front().lat =
+      testing::MakeLatency(9070, 1'000'000, int64_t{1} << Histogram::kMaxBits, 0.02);
+  Contended().window_close_ns += int64_t{1} << 48;  // so that Little's law holds
+  const Verdict verdict =
+      JudgeKind("bound", {{"job", "light"},
+                          {"metric", "lat_p99"},
+                          {"max", MetricValue{1e18, MetricValue::Unit::kNanoseconds}}});
+  EXPECT_OUTCOME(verdict, kInconclusive);
+  EXPECT_WHY(verdict, "beyond the histogram");
+}
+
+TEST_F(AssertionTest, BoundOnErrorsJudgesThem) {
+  JobIn(Contended(), "light").errors = {{"read EIO", 7}};
+  const auto errors_at_most = [&](double max) {
+    return JudgeKind("bound", {{"job", "light"},
+                               {"metric", "errors"},
+                               {"max", MetricValue{max, MetricValue::Unit::kNone}}});
+  };
+  EXPECT_OUTCOME(errors_at_most(10), kPass);
+  EXPECT_OUTCOME(errors_at_most(0), kFail);
+}
+
+// --- work_conservation ---
+
+TEST_F(AssertionTest, WorkConservationOfTags) {
+  const auto judge = [&] {
+    return JudgeOne(
+        MakeAssert("work_conservation", {"solo_heavy"}, {{"min", 0.9}}, Contention::kAny));
+  };
+  EXPECT_OUTCOME(judge(), kPass);
+  PhaseIn(records_[0], "solo_heavy").queues[0].occupancy->mean = 32;
+  const Verdict verdict = judge();
+  EXPECT_OUTCOME(verdict, kFail);
+  EXPECT_EQ(verdict.observed, "50.0%");
+  PhaseIn(records_[0], "solo_heavy").queues[0].occupancy.reset();
+  EXPECT_OUTCOME(judge(), kInconclusive);
+}
+
+TEST_F(AssertionTest, WorkConservationOfTagsCountsWhatIsWantedOnly) {
+  // One tag is wanted, and 0.92 of it is held.
+  EXPECT_OUTCOME(
+      JudgeOne(MakeAssert("work_conservation", {"solo_light"}, {{"min", 0.9}}, Contention::kAny)),
+      kPass);
+}
+
+TEST_F(AssertionTest, WorkConservationOfIopsComparesWithTheBestAlone) {
+  const Params params = {{"of", "iops"}, {"min", 1.2}};
+  const Verdict verdict = JudgeKind("work_conservation", params);
+  EXPECT_OUTCOME(verdict, kPass);
+  EXPECT_NEAR(*verdict.observed_value, 1218.0 / 920, 1e-9);
+  UseNofair();
+  EXPECT_OUTCOME(JudgeKind("work_conservation", params), kFail);
+  records_[0].phases.erase(records_[0].phases.begin());
+  EXPECT_OUTCOME(JudgeKind("work_conservation", params), kInconclusive);
+}
+
+// --- several records ---
+
+TEST_F(AssertionTest, SeveralRecordsAreJudgedByTheirMean) {
+  records_ = {testing::StockRecord(scenario_), testing::NofairRecord(scenario_)};
+  Verdict verdict = JudgeKind("slowdown", {{"job", "light"}, {"max", 2.7}});
+  EXPECT_OUTCOME(verdict, kPass);
+  EXPECT_NEAR(*verdict.observed_value, (920.0 / 907 + 920.0 / 215) / 2, 1e-9);
+  EXPECT_WHY(verdict, "mean of 2 records: 1.01, 4.28");
+}
+
+TEST_F(AssertionTest, OneStarvedRecordOfSeveralFails) {
+  records_ = {testing::StockRecord(scenario_), testing::StockRecord(scenario_)};
+  Starve("light");
+  EXPECT_OUTCOME(JudgeKind("slowdown", {{"job", "light"}, {"max", 100.0}}), kFail);
+}
+
+// --- tables ---
+
+TEST(AssertionTable, ChoicesAndMetricsAreTheSame) {
+  std::vector<std::string> choices;
+  std::istringstream stream{std::string(kMetricChoices)};
+  for (std::string choice; std::getline(stream, choice, '|');) choices.push_back(choice);
+  std::vector<std::string> names;
+  for (const MetricInfo& metric : AllMetrics()) names.emplace_back(metric.name);
+  EXPECT_EQ(choices, names);
+}
+
+TEST(AssertionTable, EveryRowHasHelpAndParams) {
+  EXPECT_EQ(AllAssertions().size(), 7U);
+  for (const AssertionInfo* info : AllAssertions()) {
+    EXPECT_EQ(FindAssertion(info->name), info);
+    EXPECT_FALSE(info->help.empty()) << info->name;
+    for (const ParamSpec& param : info->params) EXPECT_FALSE(param.help.empty()) << param.name;
+  }
+  EXPECT_EQ(FindAssertion("luck"), nullptr);
+}
+
+struct BadParams {
+  std::string kind;
+  Params params;
+  std::string complaint;
+};
+
+TEST(AssertionTable, ImpossibleCombinationsAreNamed) {
+  const MetricValue number{5, MetricValue::Unit::kNone};
+  const MetricValue time{5e6, MetricValue::Unit::kNanoseconds};
+  const BadParams cases[] = {
+      {"share", {}, "says nothing"},
+      {"share", {{"min", 0.6}, {"max", 0.5}}, "min is above max"},
+      {"share", {{"tolerance", 0.1}, {"weights", Numbers{1}}}, "as many numbers"},
+      {"share", {{"min", 0.1}, {"weights", Numbers{1}}}, "weights belong to tolerance"},
+      {"ratio", {{"metric", "iops"}, {"between", Names{"a"}}, {"min", 1.0}}, "exactly two"},
+      {"ratio", {{"metric", "iops"}, {"between", Names{"a", "b"}}}, "says nothing"},
+      {"ratio",
+       {{"metric", "iops"}, {"between", Names{"a", "b"}}, {"expected", 1.0}},
+       "belong together"},
+      {"ratio",
+       {{"metric", "iops"},
+        {"between", Names{"a", "b"}},
+        {"expected", 1.0},
+        {"tolerance", 0.1},
+        {"min", 1.0}},
+       "not both"},
+      {"slowdown", {{"job", "a"}}, "says nothing"},
+      {"slowdown", {{"job", "a"}, {"metric", "tags"}, {"max", 2.0}}, "no slowdown"},
+      {"gap", {{"max", int64_t{1}}}, "one job or one queue"},
+      {"gap", {{"job", "a"}, {"queue", "p:0"}, {"max", int64_t{1}}}, "one job or one queue"},
+      {"jain", {{"min", 0.9}}, "among"},
+      {"jain", {{"among", Names{"a"}}, {"min", 0.9}}, "two or more"},
+      {"jain", {{"job", "a"}, {"weights", Numbers{1}}, {"min", 0.9}}, "clones are equal"},
+      {"bound", {{"job", "a"}, {"metric", "iops"}}, "says nothing"},
+      {"bound", {{"metric", "iops"}, {"min", number}}, "one job or one queue"},
+      {"bound", {{"job", "a"}, {"metric", "lat_p99"}, {"max", number}}, "a time such as"},
+      {"bound", {{"job", "a"}, {"metric", "iops"}, {"max", time}}, "a bare number"},
+      {"work_conservation", {{"solo", Names{"a"}}, {"min", 0.9}}, "leave solo out"},
+  };
+  for (const BadParams& bad : cases) {
+    const AssertSpec spec = MakeAssert(bad.kind, {"contention"}, bad.params);
+    const auto problem = FindAssertion(bad.kind)->check(spec.params);
+    ASSERT_TRUE(problem) << bad.kind << ": " << bad.complaint;
+    EXPECT_NE(problem->find(bad.complaint), std::string::npos) << *problem;
+  }
+}
+
+TEST(AssertionTable, ShippedAssertionsAreSound) {
+  Scenario scenario = testing::LopsidedScenario();
+  scenario.asserts = testing::LopsidedAsserts();
+  EXPECT_EQ(AssertionProblems(scenario), std::vector<std::string>{});
+}
+
+// --- in the scenario as a whole ---
+
+TEST(AssertionProblems, JobWithoutAPartInThePhase) {
+  Scenario scenario = testing::LopsidedScenario();
+  scenario.asserts = {MakeAssert("gap", {"solo_heavy"}, {{"job", "light"}, {"max", int64_t{1}}})};
+  EXPECT_EQ(AssertionProblems(scenario),
+            std::vector<std::string>{"assert gap: light has no part in phase solo_heavy"});
+}
+
+TEST(AssertionProblems, SlowdownWithoutASoloPhase) {
+  Scenario scenario = testing::LopsidedScenario();
+  scenario.phases.erase(scenario.phases.begin() + 1);
+  scenario.asserts = {MakeAssert("slowdown", {"contention"}, {{"job", "light"}, {"max", 2.0}})};
+  ASSERT_EQ(AssertionProblems(scenario).size(), 1U);
+  EXPECT_NE(AssertionProblems(scenario)[0].find("solo"), std::string::npos);
+}
+
+TEST(AssertionProblems, CompletionLatencyAcrossEnginesOnAContendedSet) {
+  Scenario scenario = testing::LopsidedScenario();
+  const auto problems = [&](std::string metric, Contention contention) {
+    scenario.asserts = {MakeAssert(
+        "ratio", {"contention"},
+        {{"metric", std::move(metric)}, {"between", Names{"heavy", "light"}}, {"max", 2.0}},
+        contention)};
+    return AssertionProblems(scenario);
+  };
+  ASSERT_EQ(problems("clat_p99", Contention::kRequired).size(), 1U);
+  EXPECT_NE(problems("clat_p99", Contention::kRequired)[0].find("use lat_p99"), std::string::npos);
+  EXPECT_EQ(problems("slat_mean", Contention::kAny).size(), 1U);
+  EXPECT_TRUE(problems("clat_p99", Contention::kAbsent).empty());
+  EXPECT_TRUE(problems("lat_p99", Contention::kRequired).empty());
+  scenario.jobs[1].engine = "libaio";
+  EXPECT_TRUE(problems("clat_p99", Contention::kRequired).empty());
+}
+
+}  // namespace
+}  // namespace blkfair
