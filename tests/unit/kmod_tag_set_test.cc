@@ -48,7 +48,9 @@ INSTANTIATE_TEST_SUITE_P(Kernels, RecordedTagSet,
                          testing::Values(Case{"6.1-null_blk", 12, 2, 11, false, true},
                                          Case{"6.1-null_blk-host-wide", 12, 11, 11, true, false},
                                          Case{"6.12-null_blk", 10, 3, 10, false, true},
-                                         Case{"6.12-null_blk-host-wide", 12, 2, 11, true, false}));
+                                         Case{"6.12-null_blk-host-wide", 12, 2, 11, true, false},
+                                         Case{"7.3-null_blk", 11, 18, 11, false, true},
+                                         Case{"7.3-null_blk-host-wide", 12, 3, 11, true, false}));
 
 TEST(HctxTags, KeepsTheReservedTagsApart) {
   const std::string text =
