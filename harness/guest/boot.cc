@@ -222,7 +222,7 @@ BootOutcome Boot::Run() {
     outcome_.why = "interrupted";
   } else {
     outcome_.end = refused && !console_.alive() ? BootEnd::kNotStarted : BootEnd::kDied;
-    outcome_.why = WhyItEnded(stopped_because, status);
+    outcome_.why = WhyItEnded(stopped_because, status) + console_.LastLines();
   }
   return std::move(outcome_);
 }

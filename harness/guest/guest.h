@@ -36,6 +36,7 @@ struct GuestOptions {
   std::string init_executable;  // blkfair-guest
   std::string work_folder;      // made by the caller; everything is written below it
   std::string console_file;     // where the guest's console goes
+  Journal* journal = nullptr;   // QEMU is written into it before it starts; may be null
   std::function<bool()> interrupted;
   std::function<void(const RunProgress&)> progress;
 };

@@ -90,42 +90,55 @@ Result<std::vector<std::string>> ModulesOf(const std::string& tree) {
   return modules;
 }
 
-// lib/modules/RELEASE of a built tree: links to its modules, indexed. The folder's name covers what
-// the modules were when it was made, so a rebuilt tree gets another one.
+// lib/modules/RELEASE below `folder`: links to the tree's modules, indexed.
+Result<void> LinkModules(const std::string& tree, const std::vector<std::string>& modules,
+                         const std::string& folder, const std::string& release) {
+  const std::string target = fmt::format("{}/lib/modules/{}", folder, release);
+  std::error_code error;
+  for (const std::string& module : modules) {
+    const fs::path link = fmt::format("{}/kernel/{}", target, module);
+    fs::create_directories(link.parent_path(), error);
+    fs::create_symlink(fs::path(tree) / module, link, error);
+    if (error) return FailErrno(error.value(), fmt::format("link {}", link.string()));
+  }
+  for (const char* name : {"modules.order", "modules.builtin", "modules.builtin.modinfo"}) {
+    const fs::path source = fs::path(tree) / name;
+    if (!fs::exists(source, error)) continue;
+    fs::copy_file(source, fs::path(target) / name, error);
+    if (error) return FailErrno(error.value(), fmt::format("copy {}", source.string()));
+  }
+  RETURN_IF_ERROR(
+      RunProgram({"depmod", "-b", folder, release}, fmt::format("index the modules of {}", tree)));
+  return {};
+}
+
+// What the tree's modules were before it was built again.
+void RemoveOtherFolders(const fs::path& keep) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(keep.parent_path(), error)) {
+    if (entry.is_directory(error) && entry.path() != keep) fs::remove_all(entry.path(), error);
+  }
+}
+
+// A modules root for a built tree, empty when it has no modules. Its name covers what the modules
+// were when it was made, so a rebuilt tree gets another one.
 Result<std::string> StageModules(const std::string& tree, const std::string& release) {
   std::error_code error;
   if (!fs::exists(tree + "/modules.order", error)) return std::string();
   ASSIGN_OR_RETURN(const std::vector<std::string> modules, ModulesOf(tree));
   if (modules.empty()) return std::string();
-  uint64_t key = HashOf(tree + " " + release);
+  uint64_t key = HashOf(release);
   for (const std::string& module : modules) {
     const auto time = fs::last_write_time(tree + "/" + module, error);
     if (error) return FailErrno(error.value(), fmt::format("find the module {}/{}", tree, module));
     key = MixSeed(key, HashOf(module));
     key = MixSeed(key, static_cast<uint64_t>(time.time_since_epoch().count()));
   }
-  return CachedFolder(
-      CacheDir(), fmt::format("trees/{:016x}", key),
-      [&](const std::string& folder) -> Result<void> {
-        const std::string target = fmt::format("{}/lib/modules/{}", folder, release);
-        std::error_code link_error;
-        for (const std::string& module : modules) {
-          const fs::path link = fmt::format("{}/kernel/{}", target, module);
-          fs::create_directories(link.parent_path(), link_error);
-          fs::create_symlink(fs::path(tree) / module, link, link_error);
-          if (link_error)
-            return FailErrno(link_error.value(), fmt::format("link {}", link.string()));
-        }
-        for (const char* name : {"modules.order", "modules.builtin", "modules.builtin.modinfo"}) {
-          if (fs::exists(fmt::format("{}/{}", tree, name), link_error)) {
-            fs::copy_file(fmt::format("{}/{}", tree, name), fmt::format("{}/{}", target, name),
-                          link_error);
-          }
-        }
-        RETURN_IF_ERROR(RunProgram({"depmod", "-b", folder, release},
-                                   fmt::format("index the modules of {}", tree)));
-        return {};
-      });
+  return CachedFolder(CacheDir(), fmt::format("trees/{:016x}/{:016x}", HashOf(tree), key),
+                      [&](const std::string& folder) {
+                        RemoveOtherFolders(folder);
+                        return LinkModules(tree, modules, folder, release);
+                      });
 }
 
 Result<Kernel> ResolveTree(const std::string& asked) {
