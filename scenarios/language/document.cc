@@ -254,10 +254,15 @@ void Node::Remove(std::string_view key) {
   std::erase_if(entries, [&](const NodeEntry& entry) { return entry.key == key; });
 }
 
-Node Node::Text(std::string text, Place place) {
+Node Node::Empty(Kind kind, Place place) {
   Node node;
-  node.kind = Kind::kString;
+  node.kind = kind;
   node.place = place;
+  return node;
+}
+
+Node Node::Text(std::string text, Place place) {
+  Node node = Empty(Kind::kString, place);
   node.text = std::move(text);
   return node;
 }

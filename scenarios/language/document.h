@@ -28,9 +28,9 @@ struct Node {
   bool boolean = false;
   int64_t integer = 0;
   double real = 0;
-  std::string text = {};
-  std::vector<Node> items = {};         // kArray
-  std::vector<NodeEntry> entries = {};  // kTable, in file order, keys unique
+  std::string text;
+  std::vector<Node> items;         // kArray
+  std::vector<NodeEntry> entries;  // kTable, in file order, keys unique
 
   bool IsTable() const { return kind == Kind::kTable; }
   bool IsString() const { return kind == Kind::kString; }
@@ -43,6 +43,7 @@ struct Node {
   void Set(std::string_view key, Place key_place, Node value);
   void Remove(std::string_view key);
 
+  static Node Empty(Kind kind, Place place);
   static Node Text(std::string text, Place place);
 };
 

@@ -28,7 +28,7 @@ void ShapeTableArray(std::string_view name, Node* root, Problems* problems) {
   if (value.IsTable()) {
     problems->Add(value.place, fmt::format("write [[{0}]], not [{0}]: there may be several", name));
     Node table = std::move(value);
-    value = Node{.kind = Node::Kind::kArray, .place = table.place};
+    value = Node::Empty(Node::Kind::kArray, table.place);
     value.items.push_back(std::move(table));
     return;
   }
@@ -36,7 +36,7 @@ void ShapeTableArray(std::string_view name, Node* root, Problems* problems) {
     problems->Add(value.place, fmt::format("{0} must be a table: write [[{0}]] above its keys, not "
                                            "{1}",
                                            name, KindName(value.kind)));
-    value = Node{.kind = Node::Kind::kArray, .place = value.place};
+    value = Node::Empty(Node::Kind::kArray, value.place);
     return;
   }
   for (const Node& item : value.items) {
@@ -90,7 +90,7 @@ std::vector<Node> SoloPhases(const Node& table) {
   for (const Node& job : table.Find("solo")->value.items) {
     Node phase = common;
     phase.Set("name", job.place, Node::Text(std::string(kSoloPrefix) + job.text, job.place));
-    Node jobs{.kind = Node::Kind::kArray, .place = job.place};
+    Node jobs = Node::Empty(Node::Kind::kArray, job.place);
     jobs.items.push_back(job);
     phase.Set("jobs", job.place, std::move(jobs));
     phases.push_back(std::move(phase));
@@ -147,7 +147,8 @@ tl::expected<OverrideTarget, std::string> FindTarget(std::string_view path, cons
     return OverrideTarget{root, parts[0]};
   }
   if (parts.size() == 2 && parts[0] == "guest") {
-    if (root->Find("guest") == nullptr) root->Set("guest", place, Node{.place = place});
+    if (root->Find("guest") == nullptr)
+      root->Set("guest", place, Node::Empty(Node::Kind::kTable, place));
     return OverrideTarget{&root->Find("guest")->value, parts[1]};
   }
   if (parts.size() != 3 || !is_table_array) {
