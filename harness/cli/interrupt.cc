@@ -1,6 +1,7 @@
 #include "harness/cli/interrupt.h"
 
 #include <csignal>
+#include <initializer_list>
 
 namespace blkfair {
 

@@ -236,7 +236,7 @@ Record Run::Go() {
     sim_ = sim.get();
     executor_ = std::move(sim);
   } else {
-    executor_ = std::make_unique<ThreadExecutor>();
+    executor_ = std::make_unique<ThreadExecutor>(options_.fs);
   }
   began_ns_ = executor_->NowNs();
   const Result<void> done = Main();
