@@ -1,0 +1,40 @@
+// The real parts and the shipped scenarios, as the scenario language sees them.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "harness/run/catalog.h"
+#include "scenarios/language/canonical.h"
+#include "scenarios/language/reader.h"
+
+namespace blkfair {
+namespace {
+
+TEST(ScenarioLibrary, ThePartsPublishSoundTables) {
+  EXPECT_EQ(CatalogFaults(TheCatalog()), std::vector<std::string>());
+}
+
+TEST(ScenarioLibrary, EveryShippedScenarioReadsAndKeepsItsCanonicalForm) {
+  size_t scenarios = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(BLKFAIR_SCENARIOS)) {
+    if (entry.path().extension() != ".toml") continue;
+    scenarios++;
+    const auto scenario = ReadScenarioFile(entry.path().string(), TheCatalog(), {});
+    if (!scenario) {
+      for (const Diagnostic& diagnostic : scenario.error()) ADD_FAILURE() << diagnostic.ToString();
+      continue;
+    }
+    EXPECT_EQ(scenario->name, entry.path().stem().string());
+    EXPECT_FALSE(scenario->asserts.empty()) << "nothing would be judged in " << entry.path();
+    const std::string canonical = CanonicalToml(*scenario, TheCatalog());
+    const auto again = ParseScenario(canonical, "canonical", TheCatalog(), {});
+    ASSERT_TRUE(again.has_value()) << again.error()[0].ToString();
+    EXPECT_TRUE(*again == *scenario) << entry.path();
+    EXPECT_EQ(CanonicalToml(*again, TheCatalog()), canonical);
+  }
+  EXPECT_GE(scenarios, 6u);
+}
+
+}  // namespace
+}  // namespace blkfair
