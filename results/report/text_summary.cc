@@ -6,6 +6,25 @@
 
 namespace blkfair {
 
+SummaryRow SummaryOf(const ReportInput& input) {
+  SummaryRow row;
+  row.scenario = input.scenario->name;
+  row.exit_code = input.judgement->exit_code;
+  row.outcome = OutcomeName(input.judgement->outcome);
+  for (const Record& record : input.records) {
+    row.wall_seconds += record.host.wall_seconds;
+    if (record.outcome == RunOutcome::kUnmet) row.outcome = "skip";
+    if (row.note.empty()) row.note = record.outcome_why;
+  }
+  for (const Verdict& verdict : input.judgement->verdicts) {
+    if (!row.note.empty()) break;
+    if (verdict.outcome == input.judgement->outcome && verdict.outcome != Outcome::kPass) {
+      row.note = verdict.assertion + ": " + verdict.why;
+    }
+  }
+  return row;
+}
+
 std::string TextSummary(std::span<const SummaryRow> rows, bool colour) {
   TextTable table({Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kLeft}, 0);
   constexpr size_t kScenarioColumns = 32;
