@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tl/expected.hpp"
+#include <tl/expected.hpp>
 
 namespace blkfair {
 

@@ -6,9 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include <tl/expected.hpp>
+
 #include "scenarios/language/catalog.h"
 #include "scenarios/language/model.h"
-#include "tl/expected.hpp"
 
 namespace blkfair {
 
