@@ -32,7 +32,7 @@ class RunCommand final : public Command {
 
  private:
   std::vector<std::string> Overrides() const;
-  std::string RepeatCommand(const std::string& scenario_path) const;
+  std::string RepeatCommand(const LoadedScenario& loaded) const;
   std::string FolderOf(const LoadedScenario& loaded, size_t count) const;
   Result<ExecuteOptions> MakeExecuteOptions(const std::vector<LoadedScenario>& loaded);
   SummaryRow RunOne(const LoadedScenario& loaded, const ExecuteOptions& options,
@@ -86,9 +86,11 @@ std::vector<std::string> RunCommand::Overrides() const {
   return overrides;
 }
 
-std::string RunCommand::RepeatCommand(const std::string& scenario_path) const {
-  std::string command = fmt::format("blkfair run {}", ShellQuoted(scenario_path));
-  if (on_ == "host") {
+std::string RunCommand::RepeatCommand(const LoadedScenario& loaded) const {
+  std::string command = fmt::format("blkfair run {}", ShellQuoted(loaded.path));
+  if (IsSimulated(loaded.scenario)) {
+    // Neither a guest nor this host has a part in it.
+  } else if (on_ == "host") {
     command += " --on host";
   } else {
     command += fmt::format(" --kernel {}", ShellQuoted(kernel_));
@@ -159,7 +161,7 @@ SummaryRow RunCommand::RunOne(const LoadedScenario& loaded, const ExecuteOptions
   input.scenario = &loaded.scenario;
   input.records = records;
   input.judgement = &judgement;
-  input.repeat_command = RepeatCommand(loaded.path);
+  input.repeat_command = RepeatCommand(loaded);
   input.results_folder = folder;
   row = SummaryOf(input);
   if (auto stored = Store(loaded, *execution, input, folder); !stored) {

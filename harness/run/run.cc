@@ -42,6 +42,7 @@ class Run {
   Result<void> Restore();
   Result<PhaseRecord> RunPhase(const PhaseSpec& phase, uint32_t index);
   void Settle(const PhaseSpec& phase, PhaseRecord* record);
+  std::unique_ptr<OccupancySource> SourceFor(const std::vector<Queue>& queues) const;
 
   const Queue& QueueOf(const QueueRef& ref) const;
   bool Interrupted() const { return options_.interrupted && options_.interrupted(); }
@@ -128,18 +129,23 @@ Result<void> Run::Restore() {
   return Fail(ErrorKind::kKernel, "restore: " + failures);
 }
 
+std::unique_ptr<OccupancySource> Run::SourceFor(const std::vector<Queue>& queues) const {
+  if (sim_ == nullptr) return std::make_unique<DebugfsOccupancy>(*options_.fs, queues);
+  return std::make_unique<SimOccupancy>([this]() -> const SimWorld& { return sim_->world(); },
+                                        queues);
+}
+
 void Run::Settle(const PhaseSpec& phase, PhaseRecord* record) {
-  if (sim_ != nullptr) return;
   std::vector<Queue> queues;
   for (const auto& fixture : fixtures_) {
     if (!fixture->facts().tags.shared) continue;
     queues.insert(queues.end(), fixture->queues().begin(), fixture->queues().end());
   }
   const int64_t began_ns = executor_->NowNs();
-  DebugfsOccupancy occupancy(*options_.fs, queues);
+  const std::unique_ptr<OccupancySource> source = SourceFor(queues);
   std::vector<TagReading> readings(queues.size());
   while (true) {
-    occupancy.Read(readings);
+    source->Read(readings);
     uint32_t users = 0;
     for (const TagReading& reading : readings) {
       users = std::max(users, reading.active_queues.value_or(0));
@@ -179,13 +185,7 @@ Result<PhaseRecord> Run::RunPhase(const PhaseSpec& phase, uint32_t index) {
     sets.push_back({fixture.name, fixture.shared, fixture.nr_tags - fixture.nr_reserved_tags});
   }
   const int64_t length_ns = phase.ramp_ns + phase.runtime_ns;
-  std::unique_ptr<OccupancySource> source;
-  if (sim_ != nullptr) {
-    source = std::make_unique<SimOccupancy>([this]() -> const SimWorld& { return sim_->world(); },
-                                            queues);
-  } else {
-    source = std::make_unique<DebugfsOccupancy>(*options_.fs, queues);
-  }
+  const std::unique_ptr<OccupancySource> source = SourceFor(queues);
   const auto samples_max =
       static_cast<uint32_t>(length_ns / std::max<int64_t>(1, plan.sample_interval_ns) + 2);
   OccupancyMeter meter(MeteredQueuesOf(plan, queues), sets, source.get(), samples_max);
