@@ -48,11 +48,15 @@ class Histogram {
   std::vector<std::pair<uint32_t, uint64_t>> Sparse() const;
   void AddBucket(uint32_t bucket, uint64_t count);
 
+  // Without a branch: this runs up to three times per I/O. Up to 2 * 2^kSubBits - 1 values are
+  // their own buckets (shift 0); what lies beyond 2^kMaxBits comes out above kBuckets.
   static constexpr uint32_t BucketOf(uint64_t ns) {
-    if (ns >> kSubBits == 0) return static_cast<uint32_t>(ns);
-    if (ns >> kMaxBits != 0) return kBuckets;
-    const unsigned shift = static_cast<unsigned>(std::bit_width(ns)) - (kSubBits + 1);
-    return ((shift << kSubBits) + static_cast<uint32_t>(ns >> shift));
+    constexpr uint64_t kExact = (uint64_t{2} << kSubBits) - 1;
+    // The position of the highest bit, in the form that compilers turn into one instruction.
+    const unsigned top = static_cast<unsigned>(std::countl_zero(ns | kExact)) ^ 63u;
+    const unsigned shift = top - kSubBits;
+    const uint64_t bucket = (uint64_t{shift} << kSubBits) + (ns >> shift);
+    return static_cast<uint32_t>(bucket < kBuckets ? bucket : kBuckets);
   }
   // The middle of a bucket, in ns; of the saturated bucket, its lower end.
   static int64_t BucketMiddle(uint32_t bucket);

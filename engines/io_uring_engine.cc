@@ -1,6 +1,7 @@
 // The io_uring engine: batched reads and writes through one ring, with the file and the buffers
 // registered unless the job says otherwise.
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include "base/fd.h"
@@ -35,15 +36,21 @@ class IoUringEngine final : public Engine {
 
   int Submit(std::span<const IoOp> ops) override {
     const uint32_t count = std::min(static_cast<uint32_t>(ops.size()), ring_.capacity());
+    // Copies: the compiler must assume that writing entries changes members.
+    const uint64_t buffers = buffers_;
+    const size_t stride = buffer_stride_;
+    const uint16_t mask = buffer_index_mask_;
+    const std::array<uint8_t, kDirections> opcodes = opcodes_;
+    const Uring::Batch batch = ring_.NextBatch();
     for (uint32_t i = 0; i < count; i++) {
-      const IoOp& op = ops[i];
-      io_uring_sqe& entry = ring_.Entry(i);
-      entry.opcode = opcodes_[static_cast<size_t>(op.direction)];
+      const IoOp op = ops[i];
+      io_uring_sqe& entry = batch.Entry(i);
+      entry.opcode = opcodes[static_cast<size_t>(op.direction)];
       entry.off = op.offset_bytes;
-      entry.addr = buffers_ + op.slot * buffer_stride_;
+      entry.addr = buffers + op.slot * stride;
       entry.len = op.length_bytes;
       entry.user_data = op.slot;
-      entry.buf_index = op.slot & buffer_index_mask_;
+      entry.buf_index = op.slot & mask;
     }
     return ring_.Submit(count);
   }
@@ -55,7 +62,7 @@ class IoUringEngine final : public Engine {
  private:
   UniqueFd file_;
   Uring ring_;
-  uint8_t opcodes_[kDirections] = {};
+  std::array<uint8_t, kDirections> opcodes_ = {};
   uint16_t buffer_index_mask_ = 0;
   uint64_t buffers_ = 0;
   size_t buffer_stride_ = 0;

@@ -36,8 +36,14 @@ class Uring {
 
   std::span<io_uring_sqe> entries() { return {ring_.sq.sqes, ring_.sq.ring_entries}; }
 
-  // Entry `i` of the batch being written; i < the number of free entries.
-  io_uring_sqe& Entry(uint32_t i) { return ring_.sq.sqes[(tail_ + i) & ring_.sq.ring_mask]; }
+  // The entries that the next Submit hands over; at most capacity() less what is in flight.
+  struct Batch {
+    io_uring_sqe* entries;
+    uint32_t first;
+    uint32_t mask;
+    io_uring_sqe& Entry(uint32_t i) const { return entries[(first + i) & mask]; }
+  };
+  Batch NextBatch() { return {ring_.sq.sqes, tail_, ring_.sq.ring_mask}; }
   uint32_t capacity() const { return ring_.sq.ring_entries; }
 
   // Hands the first `count` entries of the batch to the kernel, as Engine::Submit does. What it

@@ -23,12 +23,15 @@ JobAccount::JobAccount(const Shape& shape) : shape_(shape) {
   CHECK(shape.cell_ns > 0);
   CHECK(shape.length_ns >= 0);
   const auto cells = (shape.length_ns + shape.cell_ns - 1) / shape.cell_ns;
-  series_.resize(static_cast<size_t>(std::max<int64_t>(1, cells)));
+  // One more than are used: the cell after a close at a cell's end.
+  series_.resize(static_cast<size_t>(cells) + 1);
+  cell_ = series_.data();
   const bool used[kDirections] = {shape.reads, shape.writes};
   for (size_t i = 0; i < kDirections; i++) {
     if (!used[i]) continue;
     directions_[i].emplace();
     if (shape.has_slat) directions_[i]->slat.emplace();
+    by_direction_[i] = &*directions_[i];
   }
 }
 
@@ -37,24 +40,17 @@ void JobAccount::Begin(const PhaseTimes& times) {
   CHECK(times.open_ns <= times.close_ns);
   CHECK(times.close_ns - times.barrier_ns <= shape_.length_ns);
   times_ = times;
-  last_ns_ = times.barrier_ns;
   FindNextEdge();
 }
 
 void JobAccount::CloseAt(int64_t close_ns) {
   if (closed() || close_ns >= times_.close_ns) return;
-  times_.close_ns = std::max(close_ns, last_ns_);
+  times_.close_ns = close_ns;
   if (part_ == kRamp) times_.open_ns = std::min(times_.open_ns, times_.close_ns);
   FindNextEdge();
 }
 
-void JobAccount::Dropped(uint32_t count) {
-  in_flight_ -= count;
-  if (closed()) in_flight_at_close_ -= count;
-}
-
-void JobAccount::AddError(Batch* batch, Direction direction, int32_t result) {
-  batch->others++;
+void JobAccount::AddError(Direction direction, int32_t result) {
   const auto i = static_cast<size_t>(direction);
   if (result >= 0) {
     shorts_[i]++;
@@ -73,34 +69,31 @@ uint64_t JobAccount::errors() const {
 }
 
 // Cells, open and close lie at times at which nothing happens: they are passed here, one by one, by
-// the first event at or after them. Until then in_flight_ is what it was at the edge.
-void JobAccount::PassEdgesSlowly(int64_t now_ns) {
+// the first event at or after them.
+void JobAccount::PassEdges(int64_t now_ns, uint32_t in_flight) {
   while (edge_ns_ <= now_ns) {
     const int64_t edge_ns = edge_ns_;
-    depth_integral_ += static_cast<int64_t>(in_flight_) * (edge_ns - last_ns_);
-    last_ns_ = edge_ns;
-    if (in_flight_ > depth_max_) depth_max_ = in_flight_;
-    if (part_ == kRamp && edge_ns == times_.open_ns) PassOpen();
-    if (edge_ns == CellEndNs() || edge_ns == times_.close_ns) {
-      series_[cell_].in_flight = in_flight_;
-      if (edge_ns == CellEndNs()) cell_++;
-    }
-    if (edge_ns == times_.close_ns) PassClose();
+    if (part_ == kRamp && edge_ns == times_.open_ns) PassOpen(in_flight);
+    cell_->in_flight = in_flight;
+    if (edge_ns == CellEndNs()) cell_++;
+    if (edge_ns == times_.close_ns) PassClose(in_flight);
     FindNextEdge();
   }
 }
 
-void JobAccount::PassOpen() {
+void JobAccount::PassOpen(uint32_t in_flight) {
   part_ = kWindow;
-  depth_integral_ = 0;
-  depth_max_ = in_flight_;
+  open_integral_ = DepthIntegral(times_.open_ns, in_flight);
+  depth_max_ = in_flight;
+  // What the ramp left in the gap does not count.
+  gap_max_ns_ = 0;
   gap_from_ns_ = times_.open_ns;
 }
 
-void JobAccount::PassClose() {
+void JobAccount::PassClose(uint32_t in_flight) {
   part_ = kDrain;
-  window_integral_ = depth_integral_;
-  in_flight_at_close_ = in_flight_;
+  window_integral_ = DepthIntegral(times_.close_ns, in_flight) - open_integral_;
+  in_flight_at_close_ = in_flight;
   // The I/O that would have ended this gap is still awaited: the gap is at least this long.
   if (times_.close_ns - gap_from_ns_ > gap_max_ns_) {
     NoteGap(times_.close_ns);

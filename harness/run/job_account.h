@@ -37,80 +37,80 @@ class JobAccount {
   enum Part : uint8_t { kRamp = 0, kWindow = 1, kDrain = 2 };
 
   explicit JobAccount(const Shape& shape);
+  JobAccount(const JobAccount&) = delete;
+  JobAccount& operator=(const JobAccount&) = delete;
 
   void Begin(const PhaseTimes& times);
-  // The phase ends earlier than planned. A close before what has been counted already is moved up
-  // to that.
+  // The phase ends earlier than planned; not before what has been counted already.
   void CloseAt(int64_t close_ns);
 
-  // Time has come to now_ns. Before every change of what is in flight.
-  void Advance(int64_t now_ns) {
-    PassEdges(now_ns);
-    depth_integral_ += static_cast<int64_t>(in_flight_) * (now_ns - last_ns_);
-    last_ns_ = now_ns;
-    if (in_flight_ > depth_max_) depth_max_ = in_flight_;
-  }
-  // Time has come to now_ns; nothing in flight changed.
-  void PassEdges(int64_t now_ns) {
+  // Time has come to now_ns with `in_flight` I/Os in flight since the last call. Before every
+  // change of that number.
+  void Advance(int64_t now_ns, uint32_t in_flight) {
     if (now_ns >= edge_ns_) [[unlikely]]
-      PassEdgesSlowly(now_ns);
+      PassEdges(now_ns, in_flight);
   }
   Part part() const { return part_; }
   bool closed() const { return part_ == kDrain; }
   int64_t close_ns() const { return times_.close_ns; }
 
   // An I/O is in flight from when it is made until it is reaped, so that the time mean of their
-  // number is I/Os per second times mean latency (Little's law).
-  void Made(uint32_t count) { in_flight_ += count; }
-  // Made, but never handed to the engine.
-  void Dropped(uint32_t count);
+  // number is I/Os per second times mean latency (Little's law). `start_sum_ns` sums the starts of
+  // what was made; `in_flight` includes it.
+  void Made(uint64_t start_sum_ns, uint32_t in_flight) {
+    depth_anchor_ -= start_sum_ns;
+    if (in_flight > depth_max_) depth_max_ = in_flight;
+  }
+  // Made, but never handed to the engine before the close.
+  void Dropped(uint32_t count) { in_flight_at_close_ -= count; }
 
   void CountSubmitCall() { submit_calls_[part_]++; }
   void CountReapCall() { reap_calls_[part_]++; }
 
-  // One reaped batch, all stamped now_ns (Advance was called with it): call Batch(), then Add or
-  // AddError for each of its completions, then EndBatch().
+  // One reaped batch, all stamped now_ns (Advance was called with it): BeginBatch, then Add or
+  // AddError for each of its completions, then EndBatch. A Batch is meant to stay in registers.
   struct Batch {
     int64_t now_ns;
-    Part part;
-    uint32_t completed = 0;  // without error
-    uint32_t others = 0;     // with error, or with impossible stamps
+    int64_t barrier_ns;
+    bool in_window;
+    uint32_t completed = 0;  // without error and with possible stamps
     uint64_t lat_sum_ns = 0;
     int64_t lat_max_ns = 0;
   };
-  Batch BeginBatch(int64_t now_ns) const { return {.now_ns = now_ns, .part = part_}; }
+  Batch BeginBatch(int64_t now_ns) const {
+    return {.now_ns = now_ns, .barrier_ns = times_.barrier_ns, .in_window = part_ == kWindow};
+  }
   template <bool kHasSlat>
-  void Add(Batch* batch, const Stamps& stamps, Direction direction) {
-    const Latencies latencies = LatenciesOf(stamps, batch->now_ns);
+  void Add(Batch& batch, const Stamps& stamps, Direction direction) {
+    const Latencies latencies = LatenciesOf(stamps, batch.now_ns);
     // No I/O can have begun before the barrier, nor been issued before it began, nor been reaped
     // before it was issued.
-    if ((latencies.slat_ns | latencies.clat_ns | (stamps.start_ns - times_.barrier_ns)) < 0)
+    if ((latencies.slat_ns | latencies.clat_ns | (stamps.start_ns - batch.barrier_ns)) < 0)
         [[unlikely]] {
       clock_anomalies_++;
-      batch->others++;
       return;
     }
-    batch->completed++;
-    batch->lat_sum_ns += static_cast<uint64_t>(latencies.lat_ns);
-    batch->lat_max_ns = std::max(batch->lat_max_ns, latencies.lat_ns);
-    if (batch->part != kWindow) return;
-    DirectionAccount& account = *directions_[static_cast<size_t>(direction)];
+    batch.completed++;
+    batch.lat_sum_ns += static_cast<uint64_t>(latencies.lat_ns);
+    batch.lat_max_ns = std::max(batch.lat_max_ns, latencies.lat_ns);
+    if (!batch.in_window) return;
+    DirectionAccount& account = *by_direction_[static_cast<size_t>(direction)];
     if constexpr (kHasSlat) account.slat->Add(latencies.slat_ns);
     account.clat.Add(latencies.clat_ns);
     account.lat.Add(latencies.lat_ns);
   }
   // `result` is -errno, or the bytes of a short I/O.
-  void AddError(Batch* batch, Direction direction, int32_t result);
-  void EndBatch(const Batch& batch) {
-    in_flight_ -= batch.completed + batch.others;
-    ios_[batch.part] += batch.completed;
-    if (batch.part == kDrain || batch.completed == 0) return;
-    SeriesCell& cell = series_[cell_];
-    cell.ios += batch.completed;
-    cell.lat_sum_ns += batch.lat_sum_ns;
-    cell.lat_max_ns = std::max(cell.lat_max_ns, batch.lat_max_ns);
-    if (batch.part != kWindow) return;
-    if (batch.now_ns - gap_from_ns_ > gap_max_ns_) NoteGap(batch.now_ns);
+  void AddError(Direction direction, int32_t result);
+  // `count`: completions of the batch, of whatever kind.
+  void EndBatch(const Batch& batch, uint32_t count) {
+    depth_anchor_ += static_cast<uint64_t>(batch.now_ns) * count;
+    ios_[part_] += batch.completed;
+    if (part_ == kDrain || batch.completed == 0) return;
+    cell_->ios += batch.completed;
+    cell_->lat_sum_ns += batch.lat_sum_ns;
+    cell_->lat_max_ns = std::max(cell_->lat_max_ns, batch.lat_max_ns);
+    if (batch.now_ns - gap_from_ns_ > gap_max_ns_) [[unlikely]]
+      NoteGap(batch.now_ns);
     gap_from_ns_ = batch.now_ns;
   }
 
@@ -130,11 +130,17 @@ class JobAccount {
     LatencyStats lat;
   };
 
-  void PassEdgesSlowly(int64_t now_ns);
-  void PassOpen();
-  void PassClose();
+  void PassEdges(int64_t now_ns, uint32_t in_flight);
+  void PassOpen(uint32_t in_flight);
+  void PassClose(uint32_t in_flight);
   int64_t CellEndNs() const {
-    return times_.barrier_ns + static_cast<int64_t>(cell_ + 1) * shape_.cell_ns;
+    return times_.barrier_ns + (cell_ - series_.data() + 1) * shape_.cell_ns;
+  }
+  // The integral over time of what is in flight, up to `at_ns`, from an arbitrary origin: each I/O
+  // that was reaped gave completion - start, each that is in flight gives at_ns - start. Modulo
+  // 2^64; only differences are used.
+  uint64_t DepthIntegral(int64_t at_ns, uint32_t in_flight) const {
+    return depth_anchor_ + static_cast<uint64_t>(at_ns) * in_flight;
   }
   void FindNextEdge();
   void NoteGap(int64_t end_ns) {
@@ -146,13 +152,12 @@ class JobAccount {
   PhaseTimes times_;
   Part part_ = kRamp;
   int64_t edge_ns_ = std::numeric_limits<int64_t>::max();  // the next cell end, open or close
-  int64_t last_ns_ = 0;
-  int64_t depth_integral_ = 0;   // of in_flight_ over time, ns, since the window's open
-  int64_t window_integral_ = 0;  // its value at the close
-  uint32_t in_flight_ = 0;
+  uint64_t depth_anchor_ = 0;                              // sum of completions less sum of starts
+  uint64_t open_integral_ = 0;                             // DepthIntegral at the open
+  uint64_t window_integral_ = 0;
   uint32_t depth_max_ = 0;
   uint32_t in_flight_at_close_ = 0;
-  size_t cell_ = 0;
+  SeriesCell* cell_ = nullptr;  // the current one of series_
   std::vector<SeriesCell> series_;
   int64_t gap_from_ns_ = 0;
   int64_t gap_max_ns_ = 0;
@@ -163,6 +168,7 @@ class JobAccount {
   std::array<uint64_t, 3> submit_calls_ = {};
   std::array<uint64_t, 3> reap_calls_ = {};
   std::array<std::optional<DirectionAccount>, kDirections> directions_;
+  std::array<DirectionAccount*, kDirections> by_direction_ = {};  // into directions_
   std::array<std::array<uint64_t, kErrnos>, kDirections> errors_ = {};
   std::array<uint64_t, kDirections> shorts_ = {};
 };

@@ -113,12 +113,7 @@ Result<void> JobThreads::Work(Worker* worker) {
 
   const rusage before = ThreadUsage();
   loop.Start(times);
-  int64_t close_ns = times.close_ns;
-  while (!loop.done()) {
-    const int64_t asked_ns = close_ns_.load(std::memory_order_relaxed);
-    if (asked_ns != close_ns) loop.CloseAt(close_ns = asked_ns);
-    loop.Reap(loop.Submit());
-  }
+  loop.Run(close_ns_);
   const rusage after = ThreadUsage();
 
   if (loop.outstanding() > 0) buffers.Abandon();

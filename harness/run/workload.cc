@@ -5,6 +5,8 @@
 #include <limits>
 #include <string>
 
+#include "base/hash.h"
+
 namespace blkfair {
 
 namespace {

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "base/hash.h"
 #include "base/queue.h"
 #include "base/result.h"
 #include "engines/engine.h"
@@ -28,7 +27,7 @@ class Workload {
   // size). Sequential: the next block, starting over at the region's end; clone i of n starts at
   // i/n of the region, so that clones do not read the same blocks in step.
   Access At(uint64_t index) const {
-    const uint64_t hash = Mix64(seed_ ^ index);
+    const uint64_t hash = Hash(seed_ + index * kStride);
     const uint64_t block = random_ ? HighProduct(hash, blocks_) : Wrap(first_block_ + index);
     // The high bits chose the block; the low ones, independent of them, choose the direction.
     const bool read = (hash & 0xffffffff) < read_below_;
@@ -38,6 +37,13 @@ class Workload {
   uint64_t blocks() const { return blocks_; }
 
  private:
+  // wyrand (Wang Yi, public domain), as a function of its counter: one wide multiplication.
+  static constexpr uint64_t kStride = 0xa0761d6478bd642f;
+  static uint64_t Hash(uint64_t counter) {
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = static_cast<Wide>(counter) * (counter ^ 0xe7037ed1a0b428db);
+    return static_cast<uint64_t>(product >> 64) ^ static_cast<uint64_t>(product);
+  }
   static uint64_t HighProduct(uint64_t a, uint64_t b) {
     __extension__ using Wide = unsigned __int128;
     return static_cast<uint64_t>((static_cast<Wide>(a) * b) >> 64);
