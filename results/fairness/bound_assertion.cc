@@ -78,7 +78,7 @@ std::vector<Verdict> Evaluate(const JudgeInput& input) {
     observations.push_back(std::move(observation));
   }
   return {Decide(NewVerdict(input, fmt::format("{} {}", name, metric.name)), observations, bounds,
-                 ValueStyle{ValueStyle::Kind::kMetric, &metric})};
+                 ValueStyle{&metric})};
 }
 
 }  // namespace

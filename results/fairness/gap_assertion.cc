@@ -58,7 +58,7 @@ std::vector<Verdict> Evaluate(const JudgeInput& input) {
   Bounds bounds;
   bounds.max = static_cast<double>(params.Int("max"));
   return {Decide(NewVerdict(input, fmt::format("{}, longest wait without a completion", name)),
-                 observations, bounds, ValueStyle{ValueStyle::Kind::kMetric, &metric})};
+                 observations, bounds, ValueStyle{&metric})};
 }
 
 }  // namespace

@@ -176,7 +176,10 @@ std::string SomeContention(const Record& record, const PhaseRecord& phase,
 }  // namespace
 
 std::optional<Gate> RecordGate(const Record& record, const std::string& phase) {
-  const std::string why = record.outcome_why.empty() ? "no reason was given" : record.outcome_why;
+  // The first line says what happened; the others may be a console.
+  const std::string why = record.outcome_why.empty()
+                              ? "no reason was given"
+                              : record.outcome_why.substr(0, record.outcome_why.find('\n'));
   switch (record.outcome) {
     case RunOutcome::kDied:
       return Broken(fmt::format("the run died: {}", why));

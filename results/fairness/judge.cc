@@ -154,6 +154,19 @@ Judgement Refused(std::vector<std::string> why, int exit_code) {
 
 }  // namespace
 
+std::string_view RunOutcomeWord(const Judgement& judgement) {
+  switch (judgement.exit_code) {
+    case kExitUnmet:
+      return "skip";
+    case kExitInterrupted:
+      return "interrupted";
+    case kExitUsage:
+      return "refused";
+    default:
+      return OutcomeName(judgement.outcome);
+  }
+}
+
 Judgement Judge(const Scenario& scenario, std::span<const Record> records) {
   CHECK(!records.empty());
   std::vector<std::string> problems = AssertionProblems(scenario);

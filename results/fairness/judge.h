@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "results/fairness/assertion.h"
@@ -17,6 +18,10 @@ struct Judgement {
   int exit_code = 4;                  // design section 5
   Outcome outcome = Outcome::kInconclusive;
 };
+
+// The outcome of a run as a word: "pass", "fail", "error", "inconclusive", and beyond verdicts
+// "skip" (exit code 77), "interrupted" (130) and "refused" (2).
+std::string_view RunOutcomeWord(const Judgement& judgement);
 
 // `records`: at least one, all of `scenario`. A record that is not complete makes errors (died,
 // error), skips (unmet) or partial judgements (interrupted).

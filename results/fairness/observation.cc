@@ -88,28 +88,14 @@ Observation ObserveMetric(const MetricInfo& metric, const PhaseRecord& phase,
 }
 
 std::string ValueStyle::Value(double value) const {
-  switch (kind) {
-    case Kind::kMetric:
-      return FormatMetric(*metric, value);
-    case Kind::kPercent:
-      return fmt::format("{:.1f}%", value * 100);
-    case Kind::kRatio:
-      break;
-  }
+  if (metric != nullptr) return FormatMetric(*metric, value);
   return std::fabs(value) >= 100 || value == 0 ? fmt::format("{:.0f}", value)
          : std::fabs(value) >= 0.1             ? fmt::format("{:.2f}", value)
                                                : fmt::format("{:.2g}", value);
 }
 
 std::string ValueStyle::Bound(double bound) const {
-  switch (kind) {
-    case Kind::kMetric:
-      return FormatMetric(*metric, bound);
-    case Kind::kPercent:
-      return fmt::format("{:g}%", bound * 100);
-    case Kind::kRatio:
-      break;
-  }
+  if (metric != nullptr) return FormatMetric(*metric, bound);
   return fmt::format("{:g}", bound);
 }
 

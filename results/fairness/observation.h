@@ -38,9 +38,7 @@ struct Bounds {
 
 // How values and bounds are written.
 struct ValueStyle {
-  enum class Kind : uint8_t { kRatio, kPercent, kMetric };
-  Kind kind = Kind::kRatio;
-  const MetricInfo* metric = nullptr;  // kMetric
+  const MetricInfo* metric = nullptr;  // null: a ratio
 
   std::string Value(double value) const;
   std::string Bound(double bound) const;
@@ -54,7 +52,7 @@ Verdict Decide(Verdict verdict, std::span<const Observation> observations, const
 
 // The phase of `input` in a record: it is there (JudgeInput says so).
 const PhaseRecord& PhaseOf(const JudgeInput& input, const Record& record);
-// Keys "min" and "max" where they are plain numbers or percentages.
+// Keys "min" and "max" where they are plain numbers.
 Bounds MinMax(const ParamValues& params);
 // The sentence for a table entry without min and max; empty when fine.
 std::optional<std::string> CheckMinMax(const ParamValues& params);

@@ -23,15 +23,15 @@ constexpr std::array kParams = {
               .help = "the queues judged, each by itself; by default all of the phase",
               .refers = ParamRef::kQueue},
     ParamSpec{.name = "min",
-              .type = ParamType::kPercent,
+              .type = ParamType::kNumber,
               .min = 0,
               .max = 1,
-              .help = "least part of the whole that passes"},
+              .help = "least part of the whole that passes, 0 to 1"},
     ParamSpec{.name = "max",
-              .type = ParamType::kPercent,
+              .type = ParamType::kNumber,
               .min = 0,
               .max = 1,
-              .help = "greatest part of the whole that passes"},
+              .help = "greatest part of the whole that passes, 0 to 1"},
     ParamSpec{
         .name = "tolerance",
         .type = ParamType::kPercent,
@@ -98,8 +98,10 @@ Observation ObservePart(const std::string& of, const Division& division, const s
     return NotObserved(fmt::format("{} had no part in the phase", queue), Outcome::kError);
   }
   if (division.total <= 0) return NotObserved("nothing was done at all", Outcome::kFail);
-  std::string why = fmt::format("{} of {}", Amount(of, slice->got), Amount(of, division.total));
-  if (!slice->source.empty()) why += fmt::format(", as \"{}\" counts them", slice->source);
+  const std::string why =
+      of == "tags" ? fmt::format("{:.1f} of {:.0f} tags, as \"{}\" counts them", slice->got,
+                                 division.total, slice->source)
+                   : fmt::format("{} of {}", Amount(of, slice->got), Amount(of, division.total));
   return Observed(slice->got / division.total, why, slice->noise);
 }
 
@@ -143,7 +145,7 @@ std::vector<Verdict> Evaluate(const JudgeInput& input) {
     const std::string whole = Whole(of, division);
     if (params.Has("min") || params.Has("max")) {
       verdicts.push_back(Decide(NewVerdict(input, fmt::format("{}, part of {}", label, whole)),
-                                parts, MinMax(params), ValueStyle{ValueStyle::Kind::kPercent}));
+                                parts, MinMax(params), ValueStyle{}));
     }
     if (params.Has("tolerance")) {
       const double tolerance = params.Number("tolerance");

@@ -28,10 +28,10 @@ constexpr std::array kParams = {
                       "jobs",
               .refers = ParamRef::kPhase},
     ParamSpec{.name = "min",
-              .type = ParamType::kPercent,
+              .type = ParamType::kNumber,
               .required = true,
               .min = 0,
-              .help = "least part that passes"},
+              .help = "least part that passes; 1 is all of it"},
 };
 
 std::optional<std::string> Check(const ParamValues& params) {
@@ -125,7 +125,7 @@ std::vector<Verdict> Evaluate(const JudgeInput& input) {
   const std::string& of = params.String("of");
   Bounds bounds;
   bounds.min = params.Number("min");
-  const ValueStyle style{ValueStyle::Kind::kPercent};
+  const ValueStyle style;
   if (of != "tags") {
     const MetricInfo& rate = MetricByName(of == "iops" ? "iops" : "bw");
     std::vector<Observation> observations;

@@ -106,7 +106,7 @@ std::string JsonReport(const ReportInput& input) {
                        {"tool_version", record.tool_version},
                        {"scenario", record.scenario_name},
                        {"scenario_hash", record.scenario_hash},
-                       {"outcome", std::string(OutcomeName(input.judgement->outcome))},
+                       {"outcome", std::string(RunOutcomeWord(*input.judgement))},
                        {"exit_code", input.judgement->exit_code},
                        {"partial", input.judgement->partial},
                        {"n", input.records.size()},

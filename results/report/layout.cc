@@ -1,6 +1,7 @@
 #include "results/report/layout.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "base/check.h"
@@ -82,6 +83,7 @@ std::string Labelled(std::string_view label, std::string_view text, size_t inden
 
 std::string Clip(std::string_view text, size_t columns) {
   if (TextColumns(text) <= columns) return std::string(text);
+  CHECK(columns > 0);
   return std::string(FirstColumns(text, columns - 1)) + "~";
 }
 
@@ -108,14 +110,21 @@ std::string TextTable::ToString() const {
       widths[i] = std::max(widths[i], TextColumns(entry.cells[i]));
     }
   }
+  if (shrinking_) {
+    const size_t gaps = 2 * (widths.size() - 1);
+    const size_t total = std::accumulate(widths.begin(), widths.end(), indent_ + gaps);
+    const size_t over = total - std::min(total, kReportColumns);
+    widths[*shrinking_] -= std::min(over, widths[*shrinking_] - 1);
+  }
   std::string out;
   for (const Entry& entry : entries_) {
     std::string line = entry.cells.empty() ? entry.line : std::string(indent_, ' ');
     for (size_t i = 0; i < entry.cells.size(); i++) {
-      const std::string padding(widths[i] - TextColumns(entry.cells[i]), ' ');
+      const std::string cell = Clip(entry.cells[i], widths[i]);
+      const std::string padding(widths[i] - TextColumns(cell), ' ');
       if (i > 0) line += "  ";
       if (columns_[i] == Align::kRight) line += padding;
-      line += i == 0 ? Coloured(entry.cells[i], entry.colour) : entry.cells[i];
+      line += i == 0 ? Coloured(cell, entry.colour) : cell;
       if (columns_[i] == Align::kLeft) line += padding;
     }
     out += WithoutTrailingSpace(line) + '\n';

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,8 @@ class TextTable {
   void Line(std::string text);
   // The longest a cell of `column` may be: longer ones are clipped.
   void Limit(size_t column, size_t columns);
+  // The column that is clipped where the rows would be wider than the page.
+  void Shrink(size_t column) { shrinking_ = column; }
   std::string ToString() const;
 
  private:
@@ -48,6 +51,7 @@ class TextTable {
   std::vector<Align> columns_;
   std::vector<size_t> limits_;
   size_t indent_;
+  std::optional<size_t> shrinking_;
   std::vector<Entry> entries_;
 };
 

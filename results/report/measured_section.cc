@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -22,11 +23,28 @@ constexpr Column kColumns[] = {{"iops", "iops"},   {"bw", "bw"},       {"mean la
                                {"p50", "lat_p50"}, {"p99", "lat_p99"}, {"max", "lat_max"},
                                {"gap", "gap"},     {"tags", "tags"},   {"depth", "depth"}};
 
+// The longest gap was still going on when a window closed: it may have been longer.
+bool IsCensored(std::span<const Record> records, const std::string& phase, const std::string& job) {
+  for (const Record& record : records) {
+    const PhaseRecord* row = record.FindPhase(phase);
+    const std::optional<Subject> subject = row == nullptr ? std::nullopt : FindSubject(*row, job);
+    if (!subject) continue;
+    const JobRecord* worst = *std::max_element(
+        subject->jobs.begin(), subject->jobs.end(),
+        [](const JobRecord* a, const JobRecord* b) { return a->gap_max_ns < b->gap_max_ns; });
+    if (worst->gap_censored) return true;
+  }
+  return false;
+}
+
 std::string Cell(std::span<const Record> records, const std::string& phase, const std::string& job,
                  const char* metric_name) {
   const MetricInfo& metric = MetricByName(metric_name);
   const std::optional<double> value = MeanFigure(records, phase, job, metric);
   if (!value) return "-";
+  if (metric.kind == MetricKind::kGap && IsCensored(records, phase, job)) {
+    return ">" + FormatMetric(metric, *value);
+  }
   const bool level = metric.kind == MetricKind::kTags || metric.kind == MetricKind::kDepth;
   return level ? fmt::format("{:.1f}", *value) : FormatMetric(metric, *value);
 }
@@ -59,6 +77,37 @@ std::optional<std::string> ClonesLine(const PhaseRecord& phase, const std::strin
                      jain ? fmt::format("{:.3f}", *jain) : "-");
 }
 
+// What went wrong with the I/O of a job, over all records; empty when nothing did.
+std::string TroubleLine(std::span<const Record> records, const std::string& phase,
+                        const std::string& job) {
+  std::map<std::string, uint64_t> counts;
+  for (const Record& record : records) {
+    const PhaseRecord* row = record.FindPhase(phase);
+    if (row == nullptr) continue;
+    for (const JobRecord& clone : row->jobs) {
+      if (clone.job != job) continue;
+      for (const auto& [what, count] : clone.errors) counts[what] += count;
+      if (clone.outstanding > 0) counts["never came back"] += clone.outstanding;
+      if (clone.clock_anomalies > 0) counts["impossible time"] += clone.clock_anomalies;
+    }
+  }
+  std::string line;
+  for (const auto& [what, count] : counts) {
+    line += fmt::format("{}{} x {}", line.empty() ? "      errors: " : ", ", count, what);
+  }
+  return Clip(line, kReportColumns);
+}
+
+// "solo_light 4 s, contention 6 s".
+std::string Windows(std::span<const Record> records, const std::vector<std::string>& phases) {
+  std::string text;
+  for (const std::string& name : phases) {
+    const auto window_ns = static_cast<double>(AnyPhase(records, name).window_ns());
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, HumanDuration(window_ns));
+  }
+  return text;
+}
+
 // Every job that any phase holds, in the order of their first appearance.
 std::vector<const JobRecord*> AllJobs(std::span<const Record> records,
                                       const std::vector<std::string>& phases) {
@@ -80,7 +129,8 @@ std::string MeasuredSection(const ReportInput& input) {
   TextTable table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
                    Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kRight},
                   4);
-  table.Limit(0, 18);
+  table.Limit(0, 24);
+  table.Shrink(0);
   std::vector<std::string> titles = {"phase"};
   for (const Column& column : kColumns) titles.emplace_back(column.title);
   table.Row(std::move(titles));
@@ -97,12 +147,15 @@ std::string MeasuredSection(const ReportInput& input) {
       }
       table.Row(std::move(cells));
       if (const auto line = ClonesLine(phase, job->job)) table.Line(*line);
+      const std::string trouble = TroubleLine(input.records, name, job->job);
+      if (!trouble.empty()) table.Line(trouble);
     }
   }
   std::string out = input.records.size() == 1
                         ? "Measured\n"
                         : fmt::format("Measured (means over {} records)\n", input.records.size());
   out += table.ToString();
+  out += Labelled("    windows:", Windows(input.records, phases), kLabelColumns);
   if (any_partial) out += "    * cut short: the window is shorter than asked\n";
   return out;
 }
@@ -111,7 +164,7 @@ std::string TagSetSection(const ReportInput& input) {
   TextTable table(
       {Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight}, 4);
   table.Limit(0, 24);
-  table.Limit(1, 24);
+  table.Shrink(1);
   table.Row({"phase", "tag set", "demand", "usable", "contended", "active queues"});
   bool any = false;
   std::set<std::string> sources;

@@ -33,19 +33,8 @@ std::string CountOutcomes(const Judgement& judgement) {
   return counts.empty() ? "nothing was judged" : counts;
 }
 
-std::string OverallName(const Judgement& judgement) {
-  switch (judgement.exit_code) {
-    case 77:
-      return "skip";
-    case 130:
-      return "interrupted";
-    default:
-      return std::string(OutcomeName(judgement.outcome));
-  }
-}
-
 std::string OutcomeSection(const ReportInput& input, bool colour) {
-  const std::string name = OverallName(*input.judgement);
+  const std::string_view name = RunOutcomeWord(*input.judgement);
   const std::string_view begin = OutcomeColour(name, colour);
   return fmt::format("Outcome      {}{}{}: {}; exit code {}\n", begin, name,
                      begin.empty() ? "" : "\x1b[0m", CountOutcomes(*input.judgement),
@@ -76,6 +65,7 @@ std::string TroubleSection(const ReportInput& input) {
 
 std::string WarningSection(const Judgement& judgement) {
   std::string out;
+  if (RunOutcomeWord(judgement) == "skip") return out;  // why stands with the run
   for (const std::string& warning : judgement.warnings) {
     out += Labelled(out.empty() ? "Warnings" : "", "- " + warning, kLabelColumns);
   }
@@ -167,6 +157,7 @@ std::string VerdictSection(const ReportInput& input, bool colour) {
   TextTable table({Align::kLeft, Align::kLeft, Align::kLeft, Align::kRight, Align::kLeft}, 4);
   table.Limit(1, kNameColumnsMax);
   table.Row({"verdict", "assertion", "what", "observed", "bound"});
+  const Verdict* above = nullptr;
   for (const Verdict& verdict : verdicts) {
     const std::string_view name = OutcomeName(verdict.outcome);
     std::vector<std::string> what = WrapText(verdict.what, room);
@@ -175,10 +166,12 @@ std::string VerdictSection(const ReportInput& input, bool colour) {
               OutcomeColour(name, colour));
     for (size_t i = 1; i < what.size(); i++) table.Row({"", "", what[i], "", ""});
     const size_t indent = 4 + widths[0] + 2;
-    for (const std::string& line :
-         WrapText(verdict.phase + ": " + verdict.why, kReportColumns - indent)) {
+    const bool same = above != nullptr && above->why == verdict.why;
+    const std::string why = verdict.phase + ": " + (same ? "as above" : verdict.why);
+    for (const std::string& line : WrapText(why, kReportColumns - indent)) {
       table.Line(std::string(indent, ' ') + line);
     }
+    above = &verdict;
   }
   return "Verdicts\n" + table.ToString();
 }

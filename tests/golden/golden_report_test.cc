@@ -73,8 +73,15 @@ GoldenCase InterruptedCase() {
   PhaseRecord& phase = testing::PhaseIn(record, "contention");
   phase.partial = true;
   phase.queues[1].occupancy.reset();
+  phase.window_close_ns = phase.window_open_ns + 1'500'000'000;
+  for (JobRecord& job : phase.jobs) {
+    job.directions.front() = DirectionRecord{"read", 120, 120 * 4096, std::nullopt, {}, {}};
+    job.directions.front().lat = testing::MakeLatency(120, 500'000'000, 600'000'000, 0.02);
+    job.directions.front().clat = job.directions.front().lat;
+  }
   JobRecord& light = testing::JobIn(phase, "light");
-  light.directions.front().ios = 120;
+  light.directions.front().bytes = 120 * 512;
+  light.gap_censored = true;
   light.directions.front().slat.reset();
   light.directions.front().clat = testing::MakeLatency(120, 1'000'000, 1'400'000, 0.02);
   light.directions.front().lat = testing::MakeLatency(120, 1'000'000, 1'400'000, 0.02);

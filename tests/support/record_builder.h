@@ -30,7 +30,7 @@ LatencyStats MakeLatency(uint64_t samples, int64_t typical_ns, int64_t tail_ns,
                          double tail_fraction);
 
 // null_blk "pair" with two queues sharing 64 tags; heavy on pair:0 (libaio, 4 KiB, depth 256),
-// light on pair:1 (io_uring, 512 B, depth 1); phases solo_heavy, solo_light, contention of 10 s.
+// light on pair:1 (libaio, 512 B, depth 1); phases solo_heavy, solo_light, contention of 10 s.
 // Without assertions.
 Scenario LopsidedScenario();
 // The assertions that the lopsided scenario ships with.

@@ -121,7 +121,9 @@ TEST_F(JudgeTest, InterruptedBeforeThePhase) {
 TEST_F(JudgeTest, InterruptedWithinThePhase) {
   records_[0].outcome = RunOutcome::kInterrupted;
   Contended().partial = true;
-  ExpectOutcome(Outcome::kInconclusive, 130, "cut short: a window of 10.0 s of 10.0 s");
+  Contended().window_close_ns = Contended().window_open_ns + 1'500'000'000;
+  ExpectOutcome(Outcome::kInconclusive, 130,
+                "phase contention was cut short: a window of 1.50 s of 10 s");
 }
 
 TEST_F(JudgeTest, InterruptedAfterThePhaseIsJudgedAsMeasured) {

@@ -2,6 +2,7 @@
 
 #include "results/report/layout.h"
 #include "results/report/report.h"
+#include "tests/support/record_builder.h"
 
 namespace blkfair {
 namespace {
@@ -59,6 +60,37 @@ TEST(TextSummary, IsOneRowAScenario) {
             "fail     lopsided      1       61  light_rate: 4.28, <= 1.3\n"
             "pass     smoke_sim     0        0  -\n");
   EXPECT_NE(TextSummary(rows, true).find("\x1b[31mfail\x1b[0m"), std::string::npos);
+}
+
+SummaryRow SummaryOfRun(const Scenario& scenario, const Record& record) {
+  const std::vector<Record> records = {record};
+  const Judgement judgement = Judge(scenario, records);
+  return SummaryOf(ReportInput{&scenario, records, &judgement, "", ""});
+}
+
+TEST(TextSummary, RowSaysWhatDecided) {
+  Scenario scenario = testing::LopsidedScenario();
+  scenario.asserts = testing::LopsidedAsserts();
+  Record record = testing::StockRecord(scenario);
+  SummaryRow row = SummaryOfRun(scenario, record);
+  EXPECT_EQ(row.outcome, "pass");
+  EXPECT_EQ(row.note, "");
+  EXPECT_EQ(row.wall_seconds, 61.5);
+  row = SummaryOfRun(scenario, testing::NofairRecord(scenario));
+  EXPECT_EQ(row.outcome, "fail");
+  EXPECT_EQ(row.note, "light_rate: light iops, alone / shared is 4.28, not <= 1.3");
+  record.outcome = RunOutcome::kUnmet;
+  record.outcome_why = "no null_blk";
+  row = SummaryOfRun(scenario, record);
+  EXPECT_EQ(row.outcome, "skip");
+  EXPECT_EQ(row.exit_code, 77);
+  EXPECT_EQ(row.note, "skipped: no null_blk");
+  record.outcome = RunOutcome::kDied;
+  EXPECT_EQ(SummaryOfRun(scenario, record).note, "light_rate: the run died: no null_blk");
+  record.outcome = RunOutcome::kInterrupted;
+  row = SummaryOfRun(scenario, record);
+  EXPECT_EQ(row.outcome, "interrupted");
+  EXPECT_EQ(row.exit_code, 130);
 }
 
 TEST(TextSummary, StaysWithinThePage) {
