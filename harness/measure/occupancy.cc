@@ -78,7 +78,7 @@ OccupancyMeter::Choice OccupancyMeter::ChooseSource(const MeteredSet& set,
   if (!set.shared) {
     return {.busy = true, .any = true, .why = "`active` is not kept on a set of one queue"};
   }
-  if (std::abs(a - b) <= std::max(1.0, 0.1 * std::max(a, b))) {
+  if (std::abs(a - b) <= std::max(0.25, 0.1 * std::max(a, b))) {
     return {.busy = false,
             .any = true,
             .why = fmt::format("agrees with `busy` ({:.1f}, {:.1f} a queue)", a, b)};
