@@ -72,6 +72,12 @@ std::string WarningSection(const Judgement& judgement) {
   return out;
 }
 
+// The lines of a scenario's prose are as long as its author made them: they are wrapped anew.
+std::string OneParagraph(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
 std::string Join(const std::vector<std::string>& sections) {
   std::string out;
   for (const std::string& section : sections) {
@@ -97,21 +103,29 @@ std::string HeaderSection(const ReportInput& input) {
                              fmt::format("{}, seed {}, hash {}", record.scenario_name, record.seed,
                                          record.scenario_hash.substr(0, kHashShown)),
                              kLabelColumns);
-  std::string kernel = environment.kernel_release.empty() ? "none" : environment.kernel_release;
-  if (!environment.kernel_version.empty()) kernel += " (" + environment.kernel_version + ")";
-  if (!record.host.kernel.empty()) kernel += ", asked for as " + record.host.kernel;
+  std::vector<std::string> kernel;
+  if (!environment.kernel_release.empty()) kernel.push_back(environment.kernel_release);
+  if (!environment.kernel_version.empty()) kernel.push_back(environment.kernel_version);
+  if (!record.host.kernel.empty()) kernel.push_back("asked for as " + record.host.kernel);
   if (!environment.kernel_config_hash.empty()) {
-    kernel += ", config " + environment.kernel_config_hash.substr(0, kHashShown);
+    kernel.push_back("config " + environment.kernel_config_hash.substr(0, kHashShown));
   }
-  out += Labelled("Kernel", kernel, kLabelColumns);
-  std::string run = fmt::format("{}, {} time", environment.executor, environment.time);
-  if (environment.cpus > 0) run += ", " + Plural(environment.cpus, "CPU");
+  if (!kernel.empty()) {
+    out += Labelled("Kernel", fmt::to_string(fmt::join(kernel, ", ")), kLabelColumns);
+  }
+  std::vector<std::string> run;
+  if (!environment.executor.empty()) run.push_back(environment.executor);
+  if (!environment.time.empty()) run.push_back(environment.time + " time");
+  if (environment.cpus > 0) run.push_back(Plural(environment.cpus, "CPU"));
   if (environment.memory_bytes > 0) {
-    run += fmt::format(", {:.0f} MiB", static_cast<double>(environment.memory_bytes) / 0x1p20);
+    run.push_back(
+        fmt::format("{:.0f} MiB", static_cast<double>(environment.memory_bytes) / 0x1p20));
   }
-  run += ", clock " + environment.clock;
-  if (!environment.clocksource.empty()) run += " on " + environment.clocksource;
-  out += Labelled("Run", run, kLabelColumns);
+  if (!environment.clock.empty()) {
+    run.push_back("clock " + environment.clock +
+                  (environment.clocksource.empty() ? "" : " on " + environment.clocksource));
+  }
+  if (!run.empty()) out += Labelled("Run", fmt::to_string(fmt::join(run, ", ")), kLabelColumns);
   if (!record.host.started.empty()) {
     out += Labelled("Started",
                     fmt::format("{}, took {:.0f} s", record.host.started, record.host.wall_seconds),
@@ -182,7 +196,7 @@ std::string TextReport(const ReportInput& input, bool colour) {
   for (const auto& [label, text] :
        {std::pair{"Situation", scenario.situation}, std::pair{"Expectation", scenario.expectation},
         std::pair{"Why", scenario.why}}) {
-    if (!text.empty()) question += Labelled(label, text, kLabelColumns);
+    if (!text.empty()) question += Labelled(label, OneParagraph(text), kLabelColumns);
   }
   std::string end;
   if (!input.results_folder.empty()) {
