@@ -17,6 +17,7 @@
 #include "harness/guest/layout.h"
 #include "harness/guest/process.h"
 #include "harness/guest/qemu.h"
+#include "kmod_setup/journal.h"
 
 namespace blkfair {
 namespace {
@@ -132,6 +133,7 @@ class Boot {
   bool lifeless() const { return !console_.alive() && !console_.panicked() && lifeless_; }
 
  private:
+  Result<void> WriteInJournal(pid_t pid);
   void Collect();
   // Empty while all is well; otherwise why the guest must be stopped.
   std::string Overdue();
@@ -144,12 +146,21 @@ class Boot {
   Tail results_tail_;
   FrameReader reader_;
   std::optional<ChildProcess> qemu_;
+  std::optional<uint64_t> journal_entry_;  // of QEMU
   BootOutcome outcome_;
   int64_t started_ns_ = 0;
   std::optional<int64_t> ending_since_ns_;  // when it panicked or said that it is done
   bool finished_ = false;
   bool lifeless_ = false;
 };
+
+Result<void> Boot::WriteInJournal(pid_t pid) {
+  if (options_.journal == nullptr) return {};
+  const KernelFs fs(KernelRoots::Real());
+  ASSIGN_OR_RETURN(const Operation spawn, SpawnOperation(fs, pid));
+  ASSIGN_OR_RETURN(journal_entry_, options_.journal->Begin(spawn));
+  return {};
+}
 
 void Boot::Collect() {
   console_.Feed(console_tail_.Read());
@@ -188,8 +199,14 @@ std::string Boot::WhyItEnded(const std::string& stopped_because, std::optional<i
 
 BootOutcome Boot::Run() {
   outcome_.qemu_arguments = QemuArguments(spec_);
-  Result<ChildProcess> started = StartQemu(spec_);
+  Result<ChildProcess> started =
+      StartQemu(spec_, [this](pid_t pid) { return WriteInJournal(pid); });
+  // What is not marked in the end stays for `blkfair clean`, which finds no such process.
+  const auto mark_gone = [this] {
+    if (journal_entry_) (void)options_.journal->MarkUndone(*journal_entry_);
+  };
   if (!started) {
+    mark_gone();
     outcome_.end = BootEnd::kNotStarted;
     outcome_.why = started.error().message;
     return std::move(outcome_);
@@ -207,6 +224,7 @@ BootOutcome Boot::Run() {
     stopped_because = Overdue();
   }
   qemu_->Kill();
+  mark_gone();
   reader_.Finish();
   Collect();
   console_.Finish();

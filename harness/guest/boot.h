@@ -21,6 +21,7 @@ struct BootOptions {
   std::string initrd;
   std::string work_folder;
   std::string console_file;
+  Journal* journal = nullptr;  // may be null
   // Processor time that QEMU may take; the wall may see twice that, since other work shares it.
   int64_t limit_ns = 0;
   std::function<bool()> interrupted;                 // may be null

@@ -72,6 +72,7 @@ BootOptions MakeBootOptions(const GuestOptions& options, const GuestSpec& shape,
   boot.initrd = options.work_folder + "/initrd.img";
   boot.work_folder = options.work_folder;
   boot.console_file = options.console_file;
+  boot.journal = options.journal;
   boot.limit_ns = HostLimitNs(guest_limit_ns);
   boot.interrupted = options.interrupted;
   boot.progress = options.progress;

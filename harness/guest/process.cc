@@ -64,6 +64,7 @@ struct ChildPlan {
   int stdout_fd;
   int stderr_fd;
   int failure_fd;
+  int go_fd;  // one byte: execute; end of file: do not
   pid_t parent;
   bool own_group;
   const cpu_set_t* cpus;
@@ -79,6 +80,12 @@ struct ChildPlan {
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail();
   // The parent may have died before the line above; then nobody will ever signal us.
   if (::getppid() != plan.parent) ::_exit(127);
+  char go = 0;
+  ssize_t got = 0;
+  do {
+    got = ::read(plan.go_fd, &go, 1);
+  } while (got < 0 && errno == EINTR);
+  if (got != 1) ::_exit(127);
   if (plan.cpus != nullptr && ::sched_setaffinity(0, sizeof *plan.cpus, plan.cpus) != 0) fail();
   if (::dup2(plan.null_fd, STDIN_FILENO) < 0 || ::dup2(plan.stdout_fd, STDOUT_FILENO) < 0 ||
       ::dup2(plan.stderr_fd, STDERR_FILENO) < 0) {
@@ -149,6 +156,7 @@ Result<ChildProcess> ChildProcess::Spawn(const SpawnOptions& options) {
   const std::vector<char*> environment_pointers = Pointers(environment);
   ASSIGN_OR_RETURN(const UniqueFd null_fd, OpenFile("/dev/null", O_RDWR));
   ASSIGN_OR_RETURN(Pipe failure, MakePipe());
+  ASSIGN_OR_RETURN(Pipe go, MakePipe());
 
   cpu_set_t cpus;
   CPU_ZERO(&cpus);
@@ -159,15 +167,21 @@ Result<ChildProcess> ChildProcess::Spawn(const SpawnOptions& options) {
                        options.stdout_fd >= 0 ? options.stdout_fd : null_fd.get(),
                        options.stderr_fd >= 0 ? options.stderr_fd : null_fd.get(),
                        failure.writer.get(),
+                       go.reader.get(),
                        ::getpid(),
                        options.own_group,
                        options.host_cpu ? &cpus : nullptr};
   const pid_t pid = ::fork();
   if (pid < 0) return FailErrno(errno, fmt::format("start {}", argv[0]));
-  if (pid == 0) RunChild(plan);
+  if (pid == 0) {
+    go.writer.Reset();
+    RunChild(plan);
+  }
 
   ChildProcess child(pid);
   failure.writer.Reset();
+  if (options.before_exec) RETURN_IF_ERROR(options.before_exec(pid));
+  RETURN_IF_ERROR(WriteAll(go.writer.get(), "g", "the child's starting signal"));
   int why = 0;
   ssize_t n = 0;
   do {

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,8 @@ struct SpawnOptions {
   int stderr_fd = -1;
   bool own_group = false;            // out of reach of the terminal's ^C
   std::optional<int> host_cpu = {};  // run on this CPU only
+  // Called while the child exists and waits to execute; on an error it never does.
+  std::function<Result<void>(pid_t)> before_exec = {};
 };
 
 // Full path of a program: PATH first, then the sbin folders that a user's PATH leaves out. kUnmet

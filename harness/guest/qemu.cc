@@ -87,13 +87,15 @@ Result<std::string> QemuVersion() {
   return text.substr(0, text.find('\n'));
 }
 
-Result<ChildProcess> StartQemu(const QemuSpec& spec) {
+Result<ChildProcess> StartQemu(const QemuSpec& spec,
+                               std::function<Result<void>(pid_t)> before_exec) {
   ASSIGN_OR_RETURN(const UniqueFd errors, OpenFile(spec.stderr_file, O_WRONLY | O_CREAT | O_TRUNC));
   SpawnOptions options;
   options.argv = QemuArguments(spec);
   options.stdout_fd = errors.get();
   options.stderr_fd = errors.get();
   options.own_group = true;
+  options.before_exec = std::move(before_exec);
   if (spec.time == GuestTime::kVirtual) {
     ASSIGN_OR_RETURN(options.host_cpu, ChooseHostCpu());
   }
