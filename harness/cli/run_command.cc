@@ -208,6 +208,7 @@ int RunCommand::Run() {
     rows.push_back(RunOne((*loaded)[i], *options, folders[i]));
     codes.push_back(rows.back().exit_code);
   }
+  if (rows.empty()) fmt::print(stderr, "blkfair: interrupted before anything was measured\n");
   if (loaded->size() > 1 && !json_) {
     fmt::print("{}", TextSummary(rows, UseColour(STDOUT_FILENO)));
   }
