@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/queue.h"
 #include "base/result.h"
 #include "results/record.h"
@@ -20,7 +21,7 @@ struct JobPlan {
   const JobSpec* spec = nullptr;
   uint32_t clone = 0;
   const Queue* queue = nullptr;
-  uint64_t seed = 0;               // of this clone: a pure function of scenario seed, job and clone
+  uint64_t seed = 0;  // of this clone: a pure function of scenario seed, job and clone
 };
 
 struct PhasePlan {
@@ -32,19 +33,26 @@ struct PhasePlan {
   int64_t drain_limit_ns = 30'000'000'000;
 };
 
+// When sample `index` is due, since the barrier: one in every interval, at a moment that wanders
+// within it, so that samples never fall into step with a periodic device.
+constexpr int64_t SampleMomentNs(uint64_t index, int64_t interval_ns) {
+  const auto interval = static_cast<uint64_t>(interval_ns);
+  return static_cast<int64_t>(index * interval + Mix64(index) % interval);
+}
+
 struct PhaseHooks {
   // Polled at least every 100 ms: true ends the phase early (what was measured is kept).
   std::function<bool()> interrupted;
   // About every 500 ms, from the orchestrator's thread; time since the start barrier.
   std::function<void(int64_t elapsed_ns)> progress;
-  // Every sample_interval_ns from the barrier until the window closes: on a thread of its own for
-  // the thread executor, from the event queue for sim. `at_ns` counts from the barrier.
+  // Once in every sample_interval_ns (see SampleMomentNs) until the window closes: on a thread of
+  // its own for the thread executor, from the event queue for sim. `at_ns` counts from the barrier.
   std::function<void(int64_t at_ns)> sample;
 };
 
 struct PhaseResult {
-  std::vector<JobRecord> jobs;     // as in the plan
-  int64_t window_open_ns = 0;      // since the barrier
+  std::vector<JobRecord> jobs;  // as in the plan
+  int64_t window_open_ns = 0;   // since the barrier
   int64_t window_close_ns = 0;
   bool interrupted = false;
 };

@@ -66,6 +66,7 @@ class SimPhase {
   size_t running_ = 0;
   std::priority_queue<Wake, std::vector<Wake>, std::greater<>> wakes_;
   int64_t next_sample_ns_ = kNever;
+  uint64_t samples_ = 0;
   int64_t next_progress_ns_ = kNever;
   bool interrupted_ = false;
 };
@@ -136,7 +137,7 @@ void SimPhase::CallHooks() {
   const int64_t now_ns = world_->NowNs();
   if (now_ns >= next_sample_ns_) {
     hooks_.sample(now_ns - times_.barrier_ns);
-    next_sample_ns_ += plan_.sample_interval_ns;
+    next_sample_ns_ = times_.barrier_ns + SampleMomentNs(++samples_, plan_.sample_interval_ns);
     if (next_sample_ns_ >= times_.close_ns) next_sample_ns_ = kNever;
   }
   if (now_ns >= next_progress_ns_) {
@@ -149,7 +150,9 @@ void SimPhase::Run() {
   times_.barrier_ns = world_->NowNs();
   times_.open_ns = times_.barrier_ns + plan_.ramp_ns;
   times_.close_ns = times_.open_ns + plan_.runtime_ns;
-  if (hooks_.sample && plan_.sample_interval_ns > 0) next_sample_ns_ = times_.barrier_ns;
+  if (hooks_.sample && plan_.sample_interval_ns > 0) {
+    next_sample_ns_ = times_.barrier_ns + SampleMomentNs(0, plan_.sample_interval_ns);
+  }
   if (hooks_.progress) next_progress_ns_ = times_.barrier_ns + kProgressNs;
   running_ = jobs_.size();
   for (uint32_t i = 0; i < jobs_.size(); i++) {

@@ -53,14 +53,16 @@ class Sampler {
     if (!hooks.sample || plan.sample_interval_ns <= 0) return;
     thread_ = std::jthread(
         [&hooks, times, interval_ns = plan.sample_interval_ns](const std::stop_token& stop) {
-          int64_t at_ns = times.barrier_ns;
-          while (at_ns < times.close_ns && !stop.stop_requested()) {
+          for (uint64_t index = 0; !stop.stop_requested();) {
+            const int64_t at_ns = times.barrier_ns + SampleMomentNs(index, interval_ns);
+            if (at_ns >= times.close_ns) return;
             SleepUntil(at_ns);
             const int64_t now_ns = Now();
             if (now_ns >= times.close_ns) return;
             hooks.sample(now_ns - times.barrier_ns);
             // Samples that this one was too slow for are left out, not caught up with.
-            at_ns += interval_ns * (1 + (Now() - at_ns) / interval_ns);
+            const auto passed = static_cast<uint64_t>((Now() - times.barrier_ns) / interval_ns);
+            index = std::max(index + 1, passed);
           }
         });
   }
