@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <string>
 
+#include "base/fd.h"
 #include "harness/run/catalog.h"
 #include "scenarios/language/canonical.h"
 #include "scenarios/language/reader.h"
+#include "scenarios/language/reference.h"
 
 namespace blkfair {
 namespace {
@@ -34,6 +36,17 @@ TEST(ScenarioLibrary, EveryShippedScenarioReadsAndKeepsItsCanonicalForm) {
     EXPECT_EQ(CanonicalToml(*again, TheCatalog()), canonical);
   }
   EXPECT_GE(scenarios, 6u);
+}
+
+TEST(ScenarioLibrary, KeyReferenceIsTheOneThatThePartsPublish) {
+  const std::string path = BLKFAIR_SCENARIOS "/README.md";
+  const auto text = ReadWholeFile(path);
+  ASSERT_TRUE(text) << text.error().message;
+  const size_t at = text->find("## Key reference\n");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(text->substr(at), KeyReferenceMarkdown(TheCatalog()))
+      << "write it anew: everything from '## Key reference' on is what `blkfair list --markdown` "
+         "prints";
 }
 
 }  // namespace
