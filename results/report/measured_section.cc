@@ -121,6 +121,14 @@ std::vector<const JobRecord*> AllJobs(std::span<const Record> records,
   return jobs;
 }
 
+// How the tags of a set were counted: the same for all its queues. Null when they were not.
+const OccupancyRecord* AnyOccupancy(const PhaseRecord& phase, const std::string& fixture) {
+  for (const QueueRecord& queue : phase.queues) {
+    if (queue.occupancy && queue.queue.starts_with(fixture + ":")) return &*queue.occupancy;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::string MeasuredSection(const ReportInput& input) {
@@ -161,13 +169,13 @@ std::string MeasuredSection(const ReportInput& input) {
 }
 
 std::string TagSetSection(const ReportInput& input) {
-  TextTable table(
-      {Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight}, 4);
+  TextTable table({Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kRight,
+                   Align::kRight, Align::kLeft},
+                  4);
   table.Limit(0, 24);
   table.Shrink(1);
-  table.Row({"phase", "tag set", "demand", "usable", "contended", "active queues"});
+  table.Row({"phase", "tag set", "demand", "usable", "contended", "active queues", "tags counted"});
   bool any = false;
-  std::set<std::string> sources;
   for (const std::string& name : PhaseNames(input.records)) {
     const PhaseRecord& phase = AnyPhase(input.records, name);
     for (const TagSetPhaseRecord& set : phase.tag_sets) {
@@ -175,22 +183,18 @@ std::string TagSetSection(const ReportInput& input) {
       const std::string contended =
           set.samples == 0 ? "-"
                            : fmt::format("{} of {} samples", set.samples_contended, set.samples);
+      const OccupancyRecord* occupancy = AnyOccupancy(phase, set.fixture);
       table.Row({name, set.fixture, std::to_string(set.demand), std::to_string(set.usable_tags),
                  contended,
-                 set.active_queues_mean ? fmt::format("{:.1f}", *set.active_queues_mean) : "-"});
-    }
-    for (const QueueRecord& queue : phase.queues) {
-      if (!queue.occupancy) continue;
-      sources.insert(fmt::format("{} by \"{}\"{}", queue.queue, queue.occupancy->source,
-                                 queue.occupancy->why.empty() ? "" : ": " + queue.occupancy->why));
+                 set.active_queues_mean ? fmt::format("{:.1f}", *set.active_queues_mean) : "-",
+                 occupancy == nullptr ? "-" : "by " + occupancy->source});
+      if (occupancy == nullptr || occupancy->why.empty()) continue;
+      for (const std::string& line : WrapText(occupancy->why, kReportColumns - 10)) {
+        table.Line("          " + line);
+      }
     }
   }
-  if (!any) return "";
-  std::string out = "Tag sets\n" + table.ToString();
-  for (const std::string& source : sources) {
-    out += Labelled("    tags of", source, 12);
-  }
-  return out;
+  return any ? "Tag sets\n" + table.ToString() : "";
 }
 
 }  // namespace blkfair

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
+#include <vector>
 
 #include "base/units.h"
 #include "results/report/layout.h"
@@ -138,6 +141,48 @@ std::string HeaderSection(const ReportInput& input) {
   return out;
 }
 
+// A fixture's settings ("module null_blk irqmode" = 2, "pair:0 scheduler" = none) by whom they
+// belong to, in the order of the record; what all queues have in common is said once.
+std::vector<std::string> SettingLines(const FixtureRecord& fixture) {
+  std::vector<std::string> queues;
+  std::map<std::string, std::vector<std::string>> values;  // of a queue's key, one for each queue
+  const auto split = [](const std::string& name) { return name.rfind(' ') + 1; };
+  const auto is_queue = [&](const std::string& owner) {
+    return owner.starts_with(fixture.name + ":");
+  };
+  for (const auto& [name, value] : fixture.settings) {
+    const std::string owner = name.substr(0, split(name));
+    if (!is_queue(owner)) continue;
+    if (queues.empty() || queues.back() != owner) queues.push_back(owner);
+    values[name.substr(split(name))].push_back(value);
+  }
+  std::vector<std::pair<std::string, std::string>> lines;  // owner, "key=value ..."
+  const auto add = [&lines](const std::string& owner, const std::string& text) {
+    for (auto& [known, line] : lines) {
+      if (known != owner) continue;
+      if ((line + " ").find(" " + text + " ") == std::string::npos) line += " " + text;
+      return;
+    }
+    lines.emplace_back(owner, " " + text);
+  };
+  for (const auto& [name, value] : fixture.settings) {
+    std::string owner = name.substr(0, split(name));
+    const std::string key = name.substr(split(name));
+    const std::vector<std::string>& all = values[key];
+    const bool common =
+        is_queue(owner) && all.size() > 1 && all.size() == queues.size() &&
+        std::adjacent_find(all.begin(), all.end(), std::not_equal_to<>()) == all.end();
+    if (common) owner = "every queue ";
+    add(owner, fmt::format("{}={}", key, value));
+  }
+  std::vector<std::string> texts;
+  for (auto& [owner, line] : lines) {
+    if (!owner.empty()) owner.back() = ':';
+    texts.push_back(owner + line);
+  }
+  return texts;
+}
+
 std::string SetUpSection(const ReportInput& input) {
   std::string out;
   for (const FixtureRecord& fixture : input.records.front().fixtures) {
@@ -147,10 +192,8 @@ std::string SetUpSection(const ReportInput& input) {
         fixture.nr_reserved_tags == 0 ? "none reserved"
                                       : fmt::format("{} reserved", fixture.nr_reserved_tags),
         Plural(fixture.nr_hw_queues, "hardware queue"));
-    for (const auto& [name, value] : fixture.settings) {
-      text += fmt::format("; {} = {}", name, value);
-    }
     out += Labelled(out.empty() ? "Read back" : "", text, kLabelColumns);
+    for (const std::string& line : SettingLines(fixture)) out += Labelled("", line, kLabelColumns);
   }
   return out;
 }
