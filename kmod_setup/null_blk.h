@@ -19,8 +19,6 @@ inline constexpr const char* kNullBlkModule = "null_blk";
 std::span<const ParamSpec> NullBlkParams();
 std::optional<std::string> CheckNullBlkParams(const ParamValues& params);
 std::vector<std::string> NullBlkModules(const ParamValues& params);
-// "kyber" is in kyber-iosched.ko; empty for "none".
-std::string SchedulerModule(const std::string& scheduler);
 
 // Whether the requests may sleep in the driver: asked for, or because memory is behind it.
 bool NullBlkBlocks(const ParamValues& params);

@@ -2,15 +2,13 @@
 // given service time, sharing one tag set or with one each. Module parameters against configfs
 // attributes, what is ignored or clamped, and the order of the writes:
 // drivers/block/null_blk/main.c of 6.1, 6.12 and 7.3.
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <sstream>
 
-#include "base/fd.h"
 #include "base/units.h"
+#include "kmod_setup/disk.h"
 #include "kmod_setup/fixture.h"
 #include "kmod_setup/fixture_params.h"
 #include "kmod_setup/kernel_objects.h"
@@ -23,10 +21,7 @@ namespace blkfair {
 namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
-constexpr int64_t kSectorBytes = 512;  // of /sys/block/DISK/size, whatever the block size
-constexpr size_t kDiskNameMax = 31;    // DISK_NAME_LEN - 1
-constexpr int64_t kNodePauseNs = 10'000'000;
-constexpr int kNodeTries = 1000;  // 10 s
+constexpr size_t kDiskNameMax = 31;  // DISK_NAME_LEN - 1
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
@@ -61,15 +56,10 @@ class NullBlkFixture : public Fixture {
                             const std::string& value) const;
   Result<Device> MakeDevice(uint32_t index);
   Result<void> FindDisk(Device* device) const;
-  Result<void> WaitForNode(const std::string& path) const;
-  Result<void> SetScheduler(const Device& device);
   Result<void> SetQueueAttributes(const Device& device);
   Result<void> CheckDevice(const Device& device) const;
   Result<void> CheckTags(const Device& device);
-  Result<Queue> DescribeQueue(const Device& device) const;
   void AddFacts(const Device& device);
-  // A value read back; a mismatch names both.
-  Result<void> Expect(const std::string& path, const std::string& wanted) const;
 
   std::string DirName(uint32_t index) const {
     return fmt::format("{}{}-{}", kObjectPrefix, name_, index);
@@ -127,13 +117,16 @@ Result<void> NullBlkFixture::MakeAll() {
   }
   // Only when all have joined the set: each newcomer may change what the others show.
   for (const Device& device : devices) {
-    RETURN_IF_ERROR(SetScheduler(device));
+    ASSIGN_OR_RETURN(std::unique_ptr<SavedAttr> scheduler,
+                     SetScheduler(context_, "fixture " + name_, device.disk,
+                                  params_.StringAt("scheduler", device.index)));
+    objects_.Add(std::move(scheduler));
     RETURN_IF_ERROR(SetQueueAttributes(device));
   }
   for (const Device& device : devices) {
     RETURN_IF_ERROR(CheckDevice(device));
     RETURN_IF_ERROR(CheckTags(device));
-    ASSIGN_OR_RETURN(Queue queue, DescribeQueue(device));
+    ASSIGN_OR_RETURN(Queue queue, DescribeDisk(fs_, name_, device.index, device.disk, device.disk));
     queues_.push_back(std::move(queue));
     AddFacts(device);
   }
@@ -142,23 +135,8 @@ Result<void> NullBlkFixture::MakeAll() {
 
 Result<void> NullBlkFixture::BringInTheKernelParts() {
   RETURN_IF_ERROR(EnsureNullBlkDriver(params_, context_, &objects_));
-  for (const std::string& scheduler : params_.Strings("scheduler")) {
-    const std::string module = SchedulerModule(scheduler);
-    if (module.empty() || !context_.modules->Available(module)) continue;  // built in, or missing
-    RETURN_IF_ERROR(objects_.LoadModule(context_, module, {}));
-  }
-  ASSIGN_OR_RETURN(std::unique_ptr<Mount> configfs,
-                   Mount::Create(context_, "configfs", fs_.roots().configfs));
-  objects_.Add(std::move(configfs));
-  ASSIGN_OR_RETURN(std::unique_ptr<Mount> debugfs,
-                   Mount::Create(context_, "debugfs", fs_.roots().debugfs));
-  objects_.Add(std::move(debugfs));
-  if (!fs_.Exists(fs_.roots().debugfs + "/block")) {
-    return Fail(ErrorKind::kUnmet,
-                fmt::format("fixture {} needs block debugfs to see who holds the "
-                            "tags: this kernel has none (CONFIG_BLK_DEBUG_FS)",
-                            name_));
-  }
+  RETURN_IF_ERROR(LoadSchedulers(context_, params_.Strings("scheduler"), &objects_));
+  RETURN_IF_ERROR(MountKernelTrees(context_, "fixture " + name_, &objects_));
   return {};
 }
 
@@ -234,7 +212,7 @@ Result<NullBlkFixture::Device> NullBlkFixture::MakeDevice(uint32_t index) {
                    SavedAttr::Create(context_, dir->AttrPath("power"), "1"));
   objects_.Add(std::move(power));
   RETURN_IF_ERROR(FindDisk(&device));
-  RETURN_IF_ERROR(WaitForNode(fs_.roots().dev + "/" + device.disk));
+  RETURN_IF_ERROR(WaitForNode(context_, fs_.roots().dev + "/" + device.disk));
   return device;
 }
 
@@ -249,34 +227,6 @@ Result<void> NullBlkFixture::FindDisk(Device* device) const {
   return Fail(ErrorKind::kKernel,
               fmt::format("find the disk of {}: there is neither {} nor {} in {}/block",
                           device->dir->path(), DirName(device->index), by_index, fs_.roots().sys));
-}
-
-Result<void> NullBlkFixture::WaitForNode(const std::string& path) const {
-  for (int i = 0; i < kNodeTries; i++) {
-    if (OpenFile(path, O_RDONLY)) return {};
-    if (!context_.sleep(kNodePauseNs)) {
-      return Fail(ErrorKind::kInterrupted, fmt::format("wait for {}: interrupted", path));
-    }
-  }
-  return Fail(ErrorKind::kKernel,
-              fmt::format("open {}: it did not appear within 10 s; is devtmpfs mounted?", path));
-}
-
-Result<void> NullBlkFixture::SetScheduler(const Device& device) {
-  const std::string path = device.sys + "/queue/scheduler";
-  const std::string& wanted = params_.StringAt("scheduler", device.index);
-  ASSIGN_OR_RETURN(const std::string offered, fs_.Read(path));
-  std::istringstream words(offered);
-  bool found = false;
-  for (std::string word; words >> word;) found |= word == wanted || word == "[" + wanted + "]";
-  if (!found) {
-    return Fail(ErrorKind::kUnmet, fmt::format("fixture {} needs the scheduler {}: this kernel has "
-                                               "neither built it in nor a module of it",
-                                               name_, wanted));
-  }
-  ASSIGN_OR_RETURN(std::unique_ptr<SavedAttr> scheduler, SavedAttr::Create(context_, path, wanted));
-  objects_.Add(std::move(scheduler));
-  return {};
 }
 
 // After the scheduler, whose change resets nr_requests. nr_requests is saved although the device
@@ -299,97 +249,54 @@ Result<void> NullBlkFixture::SetQueueAttributes(const Device& device) {
   return {};
 }
 
-Result<void> NullBlkFixture::Expect(const std::string& path, const std::string& wanted) const {
-  ASSIGN_OR_RETURN(const std::string is, fs_.ReadLine(path));
-  if (is == wanted) return {};
-  return Fail(
-      ErrorKind::kKernel,
-      fmt::format("{} is {} where {} was asked: the kernel did not take it", path, is, wanted));
-}
-
 Result<void> NullBlkFixture::CheckDevice(const Device& device) const {
   for (const auto& [attribute, value] : device.attributes) {
-    RETURN_IF_ERROR(Expect(device.dir->AttrPath(attribute), value));
+    RETURN_IF_ERROR(ExpectText(fs_, device.dir->AttrPath(attribute), value));
   }
-  RETURN_IF_ERROR(Expect(device.sys + "/queue/logical_block_size",
-                         std::to_string(params_.IntAt("block_size", device.index))));
-  return Expect(device.sys + "/size",
-                std::to_string(params_.IntAt("size", device.index) / kSectorBytes));
+  RETURN_IF_ERROR(ExpectText(fs_, device.sys + "/queue/logical_block_size",
+                             std::to_string(params_.IntAt("block_size", device.index))));
+  return ExpectText(fs_, device.sys + "/size",
+                    std::to_string(params_.IntAt("size", device.index) / kSectorBytes));
 }
 
 Result<void> NullBlkFixture::CheckTags(const Device& device) {
-  const auto mismatch = [&](std::string_view what, auto is, auto wanted) {
-    return Fail(ErrorKind::kKernel, fmt::format("{} of {} is {} where {} was asked: the kernel did "
-                                                "not take it",
-                                                what, device.disk, is, wanted));
-  };
   const int64_t depth = params_.Int("depth");
   ASSIGN_OR_RETURN(const std::vector<MqHctx> hctxs, ReadMqHctxs(fs_, device.disk));
   if (static_cast<int64_t>(hctxs.size()) != params_.Int("hw_queues")) {
-    return mismatch("the number of hardware queues", hctxs.size(), params_.Int("hw_queues"));
+    return Mismatch("the number of hardware queues", device.disk,
+                    static_cast<int64_t>(hctxs.size()), params_.Int("hw_queues"));
   }
   for (const MqHctx& hctx : hctxs) {
-    if (hctx.nr_tags != depth) return mismatch("nr_tags", hctx.nr_tags, depth);
+    if (hctx.nr_tags != depth) return Mismatch("nr_tags", device.disk, hctx.nr_tags, depth);
   }
   ASSIGN_OR_RETURN(const HctxFlags flags, ReadHctxFlags(fs_, device.disk, 0));
   const bool shared = params_.Bool("shared_tags") && QueueCount(params_) > 1;
   if (flags.tag_queue_shared != shared) {
-    return mismatch("TAG_QUEUE_SHARED", flags.tag_queue_shared, shared);
+    return Mismatch("TAG_QUEUE_SHARED", device.disk, flags.tag_queue_shared, shared);
   }
   if (flags.tag_hctx_shared != params_.Bool("shared_tag_bitmap")) {
-    return mismatch("TAG_HCTX_SHARED", flags.tag_hctx_shared, params_.Bool("shared_tag_bitmap"));
+    return Mismatch("TAG_HCTX_SHARED", device.disk, flags.tag_hctx_shared,
+                    params_.Bool("shared_tag_bitmap"));
   }
   ASSIGN_OR_RETURN(const HctxTags tags, ReadHctxTags(fs_, device.disk, 0));
   // A run before may have resized the set, which lives as long as the module.
   if (!params_.Has("nr_requests") && tags.depth + tags.nr_reserved_tags != tags.nr_tags) {
-    return mismatch("the depth of the tag set", tags.depth, tags.nr_tags - tags.nr_reserved_tags);
+    return Mismatch("the depth of the tag set", device.disk, tags.depth,
+                    tags.nr_tags - tags.nr_reserved_tags);
   }
   if (device.index == 0) {
-    facts_.tags = {.shared = flags.tag_queue_shared,
-                   .nr_tags = tags.depth + tags.nr_reserved_tags,
-                   .nr_reserved_tags = tags.nr_reserved_tags,
-                   .nr_hw_queues = static_cast<uint32_t>(hctxs.size())};
+    ASSIGN_OR_RETURN(facts_.tags, ReadTagSet(fs_, device.disk));
   }
   return {};
 }
 
-Result<Queue> NullBlkFixture::DescribeQueue(const Device& device) const {
-  Queue queue;
-  queue.fixture = name_;
-  queue.index = device.index;
-  queue.kind = QueueKind::kBlock;
-  queue.disk = device.disk;
-  queue.path = fs_.roots().dev + "/" + device.disk;
-  ASSIGN_OR_RETURN(const int64_t sectors, fs_.ReadInt(device.sys + "/size"));
-  queue.size_bytes = static_cast<uint64_t>(sectors * kSectorBytes);
-  ASSIGN_OR_RETURN(const int64_t block, fs_.ReadInt(device.sys + "/queue/logical_block_size"));
-  queue.logical_block_bytes = static_cast<uint32_t>(block);
-  // dma_alignment is a mask (Documentation/ABI/stable/sysfs-block); without it a block is safe.
-  const int64_t mask = fs_.ReadInt(device.sys + "/queue/dma_alignment").value_or(block - 1);
-  queue.dma_alignment_bytes = static_cast<uint32_t>(mask + 1);
-  const int64_t max_kb = fs_.ReadInt(device.sys + "/queue/max_sectors_kb").value_or(0);
-  queue.max_transfer_bytes = static_cast<uint64_t>(max_kb * 1024);
-  return queue;
-}
-
 void NullBlkFixture::AddFacts(const Device& device) {
-  constexpr std::array kQueueAttributes = {"scheduler",   "nr_requests",    "async_depth",
-                                           "io_timeout",  "max_sectors_kb", "nomerges",
-                                           "rq_affinity", "wbt_lat_usec"};
-  const std::string prefix = queues_[device.index].Name() + " ";
-  facts_.settings.emplace_back(prefix + "disk", device.disk);
+  const Queue& queue = queues_[device.index];
+  facts_.settings.emplace_back(queue.Name() + " disk", device.disk);
   for (const auto& [attribute, value] : device.attributes) {
-    facts_.settings.emplace_back(prefix + attribute, value);  // read back by CheckDevice
+    facts_.settings.emplace_back(queue.Name() + " " + attribute, value);  // read back before
   }
-  for (const char* const attribute : kQueueAttributes) {
-    const Result<std::string> text = fs_.Read(fmt::format("{}/queue/{}", device.sys, attribute));
-    if (text) facts_.settings.emplace_back(prefix + attribute, ChosenValue(*text));
-  }
-  const Result<HctxTags> tags = ReadHctxTags(fs_, device.disk, 0);
-  if (!tags) return;
-  facts_.settings.emplace_back(prefix + "nr_tags", std::to_string(tags->nr_tags));
-  facts_.settings.emplace_back(prefix + "nr_reserved_tags", std::to_string(tags->nr_reserved_tags));
-  facts_.settings.emplace_back(prefix + "tag_depth", std::to_string(tags->depth));
+  AddDiskFacts(fs_, queue, &facts_);
 }
 
 std::unique_ptr<Fixture> Create(std::string name, const ParamValues& params,

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/units.h"
+#include "kmod_setup/disk.h"
 #include "kmod_setup/fixture_params.h"
 #include "kmod_setup/null_blk.h"
 
@@ -159,11 +160,6 @@ std::optional<std::string> CheckNullBlkParams(const ParamValues& params) {
 
 bool NullBlkBlocks(const ParamValues& params) {
   return params.Bool("blocking") || params.Bool("memory_backed");
-}
-
-std::string SchedulerModule(const std::string& scheduler) {
-  if (scheduler == "none") return {};
-  return scheduler == "kyber" ? "kyber-iosched" : scheduler;
 }
 
 std::vector<std::string> NullBlkModules(const ParamValues& params) {
