@@ -63,7 +63,7 @@ CLI::App* RunCommand::AddTo(CLI::App& app) {
       ->capture_default_str();
   command
       ->add_option("--kernel", kernel_,
-                   "The guest's kernel: debian:6.1, debian:6.12, host, a bzImage, a built tree")
+                   "The guest's kernel: debian:6.1, 6.12 or 7, host, a bzImage, a built tree")
       ->capture_default_str();
   command
       ->add_option("--time", time_,

@@ -32,10 +32,14 @@ struct DebianSeries {
   std::string_view package_suffix;
 };
 
-constexpr std::array<DebianSeries, 2> kSeries{{
+// Of 7, linux-image-* is empty: linux-binary-* and linux-modules-* carry what it was.
+constexpr std::array<DebianSeries, 3> kSeries{{
     {"6.1", {"bookworm", "bookworm-security"}, "linux-image-6.1.", "-amd64"},
     {"6.12", {"bookworm-backports", ""}, "linux-image-6.12.", "-amd64"},
+    {"7", {"trixie-backports", ""}, "linux-binary-7.", "-amd64"},
 }};
+constexpr std::string_view kBinaryPrefix = "linux-binary-";
+constexpr std::string_view kModulesPrefix = "linux-modules-";
 
 const DebianSeries* FindSeries(std::string_view name) {
   const auto found = std::find_if(kSeries.begin(), kSeries.end(),
@@ -156,18 +160,37 @@ Result<std::string> ChoosePackage(const DebianSeries& series, const PrivateApt& 
   return newest;
 }
 
-// Keeps boot/ and lib/modules of what `deb` holds.
-Result<void> Unpack(const fs::path& deb, const std::string& folder) {
-  RETURN_IF_ERROR(RunProgram({"dpkg-deb", "-x", deb.string(), folder},
-                             fmt::format("unpack {}", deb.filename().string())));
+// Newer packages have the kernel and its config beside the modules.
+Result<void> MoveKernelToBoot(const std::string& folder) {
   std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder + "/lib/modules", error)) {
+    for (const char* name : {"vmlinuz", "config"}) {
+      const fs::path from = entry.path() / name;
+      if (!fs::is_regular_file(from, error)) continue;
+      fs::create_directories(folder + "/boot", error);
+      fs::rename(from, fmt::format("{}/boot/{}-{}", folder, name, entry.path().filename().string()),
+                 error);
+      if (error) return FailErrno(error.value(), fmt::format("move {}", from.string()));
+    }
+  }
+  return {};
+}
+
+// Unpacks all of them into `folder`; keeps boot/ and lib/modules.
+Result<void> Unpack(const std::string& debs, const std::string& folder) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(debs, error)) {
+    RETURN_IF_ERROR(RunProgram({"dpkg-deb", "-x", entry.path().string(), folder},
+                               fmt::format("unpack {}", entry.path().filename().string())));
+  }
+  if (error) return FailErrno(error.value(), fmt::format("read {}", debs));
   if (fs::exists(folder + "/usr/lib/modules", error)) {
     fs::create_directories(folder + "/lib", error);
     fs::rename(folder + "/usr/lib/modules", folder + "/lib/modules", error);
     if (error) return FailErrno(error.value(), "move usr/lib/modules");
   }
   fs::remove_all(folder + "/usr", error);
-  return {};
+  return MoveKernelToBoot(folder);
 }
 
 Result<void> RunDepmod(const std::string& folder) {
@@ -194,14 +217,16 @@ Result<void> Fetch(const DebianSeries& series, const std::string& folder, const 
   // nothing.
   RETURN_IF_ERROR(apt.Run("apt-get", {"update", "--error-on=any"}, "read the package lists"));
   ASSIGN_OR_RETURN(const std::string package, ChoosePackage(series, apt));
-  say(fmt::format("kernel debian:{}: fetching {}", series.name, package));
-  RETURN_IF_ERROR(apt.Run("apt-get", {"download", package}, fmt::format("fetch {}", package)));
-  say(fmt::format("kernel debian:{}: unpacking and indexing its modules", series.name));
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(apt.download_folder(), error)) {
-    RETURN_IF_ERROR(Unpack(entry.path(), folder));
+  std::vector<std::string> download{"download", package};
+  if (package.starts_with(kBinaryPrefix)) {
+    download.push_back(fmt::format("{}{}", kModulesPrefix, package.substr(kBinaryPrefix.size())));
   }
+  say(fmt::format("kernel debian:{}: fetching {}", series.name, package));
+  RETURN_IF_ERROR(apt.Run("apt-get", download, fmt::format("fetch {}", package)));
+  say(fmt::format("kernel debian:{}: unpacking and indexing its modules", series.name));
+  RETURN_IF_ERROR(Unpack(apt.download_folder(), folder));
   RETURN_IF_ERROR(RunDepmod(folder));
+  std::error_code error;
   fs::remove_all(apt_folder, error);
   return {};
 }

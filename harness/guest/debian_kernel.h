@@ -11,7 +11,7 @@
 
 namespace blkfair {
 
-// The series that ResolveKernel knows: "6.1", "6.12".
+// The series that ResolveKernel knows: "6.1", "6.12", "7".
 std::vector<std::string_view> DebianSeriesNames();
 
 // Folder with boot/vmlinuz-RELEASE, boot/config-RELEASE and lib/modules/RELEASE (depmod run) of the

@@ -23,8 +23,9 @@ struct Kernel {
   std::string config_file;   // empty when unknown
 };
 
-// "debian:6.1", "debian:6.12", "host", a bzImage, or a built kernel tree. Fetches and caches what
-// is not there yet, one line per step through `say`. kUsage when the words name no kernel.
+// "debian:6.1", "debian:6.12", "debian:7", "host", a bzImage, or a built kernel tree. Fetches and
+// caches what is not there yet, one line per step through `say`. kUsage when the words name no
+// kernel.
 Result<Kernel> ResolveKernel(const std::string& asked,
                              const std::function<void(const std::string&)>& say);
 
