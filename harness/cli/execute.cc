@@ -94,6 +94,7 @@ Result<Execution> RunInGuestHere(const LoadedScenario& loaded, const ExecuteOpti
   guest.progress = [progress, &loaded](const RunProgress& at) {
     progress->Show(loaded.scenario.name, at);
   };
+  guest.progress({"boot " + options.kernel.asked, 0, 0, 0, 0});
   Execution execution;
   execution.record = RunInGuest(loaded.scenario, loaded.canonical_toml, guest);
   if (auto console = ReadWholeFile(guest.console_file)) execution.console = std::move(*console);
