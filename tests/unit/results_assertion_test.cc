@@ -216,6 +216,23 @@ TEST_F(AssertionTest, ShareOfASoloPhaseIsNotFairByDefinition) {
   EXPECT_NEAR(*verdict.observed_value, 40.0 / 64, 1e-9);
 }
 
+TEST_F(AssertionTest, QueuesWithTagsOfTheirOwnAreComparedWithTheirOwnSet) {
+  scenario_.phases = {scenario_.phases[2]};
+  records_[0].fixtures[0].shared = false;
+  Contended().queues[0].occupancy->mean = 63;
+  Contended().queues[1].demand = 64;
+  Contended().queues[1].occupancy->mean = 62;
+  for (const Verdict& verdict :
+       JudgeAll(MakeAssert("share", {"contention"}, {{"tolerance", 0.05}}, Contention::kAbsent))) {
+    EXPECT_OUTCOME(verdict, kPass);
+  }
+  // Wanted are 64 of each set.
+  const Verdict verdict = JudgeOne(
+      MakeAssert("work_conservation", {"contention"}, {{"min", 0.9}}, Contention::kAbsent));
+  EXPECT_OUTCOME(verdict, kPass);
+  EXPECT_NEAR(*verdict.observed_value, 125.0 / 128, 1e-9);
+}
+
 // --- ratio ---
 
 TEST_F(AssertionTest, RatioBetweenJobsOrQueues) {
