@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "harness/cli/progress_line.h"
 #include "harness/cli/scenario_files.h"
 #include "harness/cli/shell.h"
+#include "harness/run/version.h"
 #include "results/fairness/judge.h"
 #include "results/report/report.h"
 #include "results/result_folder.h"
@@ -35,8 +37,9 @@ class RunCommand final : public Command {
   std::string RepeatCommand(const LoadedScenario& loaded) const;
   std::string FolderOf(const LoadedScenario& loaded, size_t count) const;
   Result<ExecuteOptions> MakeExecuteOptions(const std::vector<LoadedScenario>& loaded);
-  SummaryRow RunOne(const LoadedScenario& loaded, const ExecuteOptions& options,
+  SummaryRow RunOne(const LoadedScenario& loaded, const Result<ExecuteOptions>& options,
                     const std::string& folder);
+  void PrintJson(bool several) const;
   Result<void> Store(const LoadedScenario& loaded, const Execution& execution,
                      const ReportInput& input, const std::string& folder) const;
 
@@ -52,6 +55,7 @@ class RunCommand final : public Command {
   bool json_ = false;
   bool quiet_ = false;
   std::unique_ptr<ProgressLine> progress_;
+  std::vector<std::string> json_reports_;
 };
 
 CLI::App* RunCommand::AddTo(CLI::App& app) {
@@ -75,7 +79,8 @@ CLI::App* RunCommand::AddTo(CLI::App& app) {
   command->add_option("--out", out_, "Result folder [blkfair-results/TIME-SCENARIO]");
   command->add_flag("--force", force_, "Write over a result folder that is not empty");
   command->add_flag("--keep", keep_, "Keep the work folder (image, console, QEMU's output)");
-  command->add_flag("--json", json_, "Print one JSON document per scenario instead of text");
+  command->add_flag("--json", json_,
+                    "Print one JSON document instead of text (an array for several scenarios)");
   command->add_flag("-q,--quiet", quiet_, "No progress");
   return command;
 }
@@ -143,18 +148,27 @@ Result<void> RunCommand::Store(const LoadedScenario& loaded, const Execution& ex
   return WriteWholeFile(folder + "/console.log", execution.console);
 }
 
-SummaryRow RunCommand::RunOne(const LoadedScenario& loaded, const ExecuteOptions& options,
+// What could not even start still has a record, a report and a place in the summary.
+Execution Failed(const LoadedScenario& loaded, const Error& error) {
+  Execution execution;
+  Record& record = execution.record;
+  record.tool_version = kVersion;
+  record.scenario_name = loaded.scenario.name;
+  record.scenario_toml = loaded.canonical_toml;
+  record.scenario_hash = loaded.hash;
+  record.seed = loaded.scenario.seed;
+  record.outcome = error.kind == ErrorKind::kUnmet         ? RunOutcome::kUnmet
+                   : error.kind == ErrorKind::kInterrupted ? RunOutcome::kInterrupted
+                                                           : RunOutcome::kError;
+  record.outcome_why = error.message;
+  return execution;
+}
+
+SummaryRow RunCommand::RunOne(const LoadedScenario& loaded, const Result<ExecuteOptions>& options,
                               const std::string& folder) {
-  SummaryRow row;
-  row.scenario = loaded.scenario.name;
-  const auto execution = Execute(loaded, options, progress_.get());
-  if (!execution) {
-    fmt::print(stderr, "blkfair: {}\n", execution.error().message);
-    row.exit_code = execution.error().kind == ErrorKind::kUnmet ? kExitUnmet : kExitError;
-    row.outcome = row.exit_code == kExitUnmet ? "skip" : "error";
-    row.note = execution.error().message;
-    return row;
-  }
+  Result<Execution> execution = options ? Execute(loaded, *options, progress_.get())
+                                        : Result<Execution>(Failed(loaded, options.error()));
+  if (!execution) execution = Failed(loaded, execution.error());
   const std::vector<Record> records = {execution->record};
   const Judgement judgement = Judge(loaded.scenario, records);
   ReportInput input;
@@ -163,16 +177,30 @@ SummaryRow RunCommand::RunOne(const LoadedScenario& loaded, const ExecuteOptions
   input.judgement = &judgement;
   input.repeat_command = RepeatCommand(loaded);
   input.results_folder = folder;
-  row = SummaryOf(input);
+  SummaryRow row = SummaryOf(input);
   if (auto stored = Store(loaded, *execution, input, folder); !stored) {
     fmt::print(stderr, "blkfair: {}\n", stored.error().message);
     row.exit_code = kExitError;
   }
-  fmt::print("{}", json_ ? JsonReport(input) : TextReport(input, UseColour(STDOUT_FILENO)));
+  if (json_) {
+    json_reports_.push_back(JsonReport(input));
+  } else {
+    fmt::print("{}", TextReport(input, UseColour(STDOUT_FILENO)));
+    std::fflush(stdout);
+  }
   if (!execution->kept_folder.empty()) {
     fmt::print(stderr, "blkfair: the work folder is kept: {}\n", execution->kept_folder);
   }
   return row;
+}
+
+// One document: the report of one scenario, or an array of them.
+void RunCommand::PrintJson(bool several) const {
+  if (several) {
+    fmt::print("[\n{}\n]\n", fmt::join(json_reports_, ",\n"));
+  } else {
+    fmt::print("{}", fmt::join(json_reports_, ""));
+  }
 }
 
 int RunCommand::Run() {
@@ -189,27 +217,20 @@ int RunCommand::Run() {
   InterruptFlag::Install();
   progress_ = std::make_unique<ProgressLine>(quiet_);
   const auto options = MakeExecuteOptions(*loaded);
-  if (!options) {
+  if (!options && options.error().kind == ErrorKind::kUsage) {
     fmt::print(stderr, "blkfair: {}\n", options.error().message);
-    switch (options.error().kind) {
-      case ErrorKind::kUsage:
-        return kExitUsage;
-      case ErrorKind::kUnmet:
-        return kExitUnmet;
-      case ErrorKind::kInterrupted:
-        return kExitInterrupted;
-      default:
-        return kExitError;
-    }
+    return kExitUsage;
   }
   std::vector<SummaryRow> rows;
   std::vector<int> codes;
   for (size_t i = 0; i < loaded->size() && !InterruptFlag::Raised(); i++) {
-    rows.push_back(RunOne((*loaded)[i], *options, folders[i]));
+    rows.push_back(RunOne((*loaded)[i], options, folders[i]));
     codes.push_back(rows.back().exit_code);
   }
   if (rows.empty()) fmt::print(stderr, "blkfair: interrupted before anything was measured\n");
-  if (loaded->size() > 1 && !json_) {
+  if (json_) {
+    PrintJson(loaded->size() > 1);
+  } else if (loaded->size() > 1) {
     fmt::print("{}", TextSummary(rows, UseColour(STDOUT_FILENO)));
   }
   return InterruptFlag::Raised() ? kExitInterrupted : CombineExitCodes(codes);
