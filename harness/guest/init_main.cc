@@ -29,6 +29,7 @@
 #include "kmod_setup/journal.h"
 #include "kmod_setup/module.h"
 #include "results/record_json.h"
+#include "scenarios/language/canonical.h"
 #include "scenarios/language/reader.h"
 
 namespace blkfair {
@@ -130,6 +131,7 @@ Result<void> RunTheScenario(KernelFs& fs, const RunConf& conf, const Results& re
   RunOptions options;
   options.scenario = &*scenario;
   options.canonical_toml = toml;
+  options.scenario_hash = ScenarioHash(toml);
   options.executor_name = "guest";
   options.time_name = conf.time;
   options.fs = &fs;

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "results/record_json.h"
+#include "scenarios/language/canonical.h"
 #include "tests/support/guest_runs.h"
 
 namespace blkfair::testing_support {
@@ -101,6 +102,7 @@ TEST(VirtualTime, RepeatsExactlyAndBesideBusyLoops) {
   for (std::thread& loop : loops) loop.join();
 
   const std::string first = ComparableJson(quiet[0]);
+  EXPECT_EQ(quiet[0].scenario_hash, ScenarioHash(quiet[0].scenario_toml));
   EXPECT_FALSE(quiet[0].phases.empty());
   EXPECT_FALSE(quiet[0].phases.front().jobs.front().series.empty());
   EXPECT_EQ(first, ComparableJson(quiet[1])) << "two runs with the same arguments";
