@@ -18,8 +18,9 @@
 
 namespace blkfair {
 
-class Journal;        // kmod_setup/journal.h
-class ModuleLoader;   // kmod_setup/module.h
+class Journal;         // kmod_setup/journal.h
+class ModuleLoader;    // kmod_setup/module.h
+class NvmeIdentifier;  // kmod_setup/nvme_identify.h
 
 // What every fixture may use. Outlives the fixture.
 struct FixtureContext {
@@ -28,14 +29,20 @@ struct FixtureContext {
   Journal* journal = nullptr;
   // Waits `ns` of the run's own time; returns false when the user interrupted.
   std::function<bool(int64_t ns)> sleep;
+  // The devices, by serial number or path, whose data the command line allows to destroy.
+  std::vector<std::string> destroy;
+  NvmeIdentifier* nvme = nullptr;  // null where no NVMe device of others is reached: in a guest
 };
 
 // The tag set that the queues of a fixture draw from, as read back from the kernel.
 struct TagSetFacts {
-  bool shared = false;              // one set for all queues of the fixture
-  uint32_t nr_tags = 0;             // of one hctx (or of the host-wide set)
+  bool shared = false;   // one set for all queues of the fixture
+  uint32_t nr_tags = 0;  // of one hctx (or of the host-wide set)
   uint32_t nr_reserved_tags = 0;
   uint32_t nr_hw_queues = 0;
+  // active_queues of the set when no queue of the fixture is busy: more than 0 where the kernel has
+  // a queue of its own in the set. What settling waits for.
+  uint32_t idle_users = 0;
   bool operator==(const TagSetFacts&) const = default;
 };
 
@@ -75,6 +82,14 @@ struct FixtureInfo {
   std::optional<std::string> (*check)(const ParamValues&);  // see PartInfo::check
   std::unique_ptr<Fixture> (*create)(std::string name, const ParamValues&, const FixtureContext&);
   bool needs_kernel;  // false: the sim fixture
+  // Arguments of the QEMU whose guest the fixture `name` is to be set up in: the hardware that it
+  // is about. Null: it needs none.
+  std::vector<std::string> (*qemu_arguments)(const std::string& name, const ParamValues&) = nullptr;
+  // Its devices are not blkfair's own: nothing is written to them without a double permission
+  // (harness/run/permission.h). Its table has a key destroy_data.
+  bool foreign = false;
+  // Why virtual time does not repeat to the last bit with it, as a sentence; empty: it does.
+  std::string_view time_note = {};
 };
 
 }  // namespace blkfair

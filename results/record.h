@@ -119,6 +119,9 @@ struct PhaseRecord {
   const TagSetPhaseRecord* FindTagSet(std::string_view fixture) const;
 };
 
+// A setting of this name is a sentence for people: something that weakens the record.
+inline constexpr std::string_view kNoteSetting = "note";
+
 struct FixtureRecord {
   std::string name;
   std::string kind;

@@ -252,6 +252,7 @@ BootOutcome BootGuest(const BootOptions& options) {
   spec.kernel_image = options.kernel.image;
   spec.initrd = options.initrd;
   spec.boot_words = options.boot_words;
+  spec.device_arguments = options.qemu_arguments;
   spec.time = options.time;
   spec.kvm = options.time == GuestTime::kReal && KvmWorks();
   spec.shape = options.shape;

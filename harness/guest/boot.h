@@ -18,6 +18,7 @@ struct BootOptions {
   GuestTime time = GuestTime::kVirtual;
   GuestSpec shape;
   std::vector<std::string> boot_words;
+  std::vector<std::string> qemu_arguments;  // devices beyond the machine itself
   std::string initrd;
   std::string work_folder;
   std::string console_file;

@@ -15,6 +15,7 @@ struct GuestCommand {
   std::vector<ImageFile> files;      // the programs and data that it needs
   std::vector<std::string> modules;  // carried in the image, not loaded
   std::vector<std::string> boot_words;
+  std::vector<std::string> qemu_arguments;  // devices beyond the machine itself
   GuestSpec shape;
   int64_t limit_ns = 120'000'000'000;  // on the guest's clock; the host allows more
 };

@@ -41,10 +41,11 @@ std::string RunConf(GuestTime time, int64_t limit_ns) {
                      limit_ns);
 }
 
-// What the scenario's fixtures want of the image and of the kernel's command line.
+// What the scenario's fixtures want of the image, of the kernel's command line and of QEMU.
 struct FixtureNeeds {
   std::vector<std::string> modules{std::begin(kModulesAlways), std::end(kModulesAlways)};
   std::vector<std::string> boot_words;
+  std::vector<std::string> qemu_arguments;
 };
 
 FixtureNeeds NeedsOf(const Scenario& scenario) {
@@ -59,6 +60,9 @@ FixtureNeeds NeedsOf(const Scenario& scenario) {
     CHECK(info != nullptr);  // the reader checked it
     if (info->modules != nullptr) add(needs.modules, info->modules(spec.params));
     if (info->boot_parameters != nullptr) add(needs.boot_words, info->boot_parameters(spec.params));
+    if (info->qemu_arguments == nullptr) continue;
+    const std::vector<std::string> devices = info->qemu_arguments(spec.name, spec.params);
+    needs.qemu_arguments.insert(needs.qemu_arguments.end(), devices.begin(), devices.end());
   }
   return needs;
 }
@@ -178,6 +182,7 @@ Record RunInGuest(const Scenario& scenario, const std::string& canonical_toml,
   image.texts.emplace_back(std::string(guest::kScenarioPath), canonical_toml);
   BootOptions boot_options = MakeBootOptions(options, scenario.guest, limit_ns);
   boot_options.boot_words = std::move(needs.boot_words);
+  boot_options.qemu_arguments = std::move(needs.qemu_arguments);
   if (Result<void> built = BuildImage(image, options.work_folder, boot_options.initrd); !built) {
     record.outcome = built.error().kind == ErrorKind::kInterrupted ? RunOutcome::kInterrupted
                                                                    : RunOutcome::kError;
@@ -209,6 +214,7 @@ Result<GuestCommandOutcome> RunCommandInGuest(const GuestCommand& command,
                            fmt::format("{}\n", fmt::join(command.argv, "\n")));
   BootOptions boot_options = MakeBootOptions(options, command.shape, command.limit_ns);
   boot_options.boot_words = command.boot_words;
+  boot_options.qemu_arguments = command.qemu_arguments;
   RETURN_IF_ERROR(BuildImage(image, options.work_folder, boot_options.initrd));
 
   BootOutcome boot = BootGuest(boot_options);

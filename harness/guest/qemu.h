@@ -16,7 +16,8 @@ namespace blkfair {
 struct QemuSpec {
   std::string kernel_image;
   std::string initrd;
-  std::vector<std::string> boot_words;  // added to the kernel's command line
+  std::vector<std::string> boot_words;        // added to the kernel's command line
+  std::vector<std::string> device_arguments;  // added as they are
   GuestTime time = GuestTime::kVirtual;
   bool kvm = false;  // real time only
   GuestSpec shape;

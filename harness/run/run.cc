@@ -13,6 +13,7 @@
 #include "harness/measure/occupancy.h"
 #include "harness/measure/occupancy_sources.h"
 #include "harness/run/executor.h"
+#include "harness/run/foreign_use.h"
 #include "harness/run/phase_record.h"
 #include "harness/run/sim_executor.h"
 #include "harness/run/thread_executor.h"
@@ -79,6 +80,8 @@ Result<void> Run::MakeFixtures() {
   context_.fs = options_.fs;
   context_.modules = options_.modules;
   context_.journal = options_.journal;
+  context_.nvme = options_.nvme;
+  context_.destroy = options_.destroy;
   context_.sleep = [this](int64_t ns) {
     return executor_->Sleep(ns, [this] { return Interrupted(); });
   };
@@ -110,6 +113,10 @@ Result<void> Run::SetUp() {
     record_.fixtures.push_back({spec.name, spec.kind, facts.tags.shared, facts.tags.nr_tags,
                                 facts.tags.nr_reserved_tags, facts.tags.nr_hw_queues,
                                 facts.settings});
+    const std::string_view time_note = FindFixture(spec.kind)->time_note;
+    if (options_.time_name == "virtual" && !time_note.empty()) {
+      record_.fixtures.back().settings.emplace_back(kNoteSetting, time_note);
+    }
     Event(fmt::format("fixture {} is up: {} queues", spec.name, fixtures_[i]->queues().size()));
   }
   return {};
@@ -137,22 +144,24 @@ std::unique_ptr<OccupancySource> Run::SourceFor(const std::vector<Queue>& queues
 
 void Run::Settle(const PhaseSpec& phase, PhaseRecord* record) {
   std::vector<Queue> queues;
+  std::vector<uint32_t> idle_users;  // of the set of each
   for (const auto& fixture : fixtures_) {
-    if (!fixture->facts().tags.shared) continue;
+    const TagSetFacts& tags = fixture->facts().tags;
+    if (!tags.shared) continue;
     queues.insert(queues.end(), fixture->queues().begin(), fixture->queues().end());
+    idle_users.resize(queues.size(), tags.idle_users);
   }
   const int64_t began_ns = executor_->NowNs();
   const std::unique_ptr<OccupancySource> source = SourceFor(queues);
   std::vector<TagReading> readings(queues.size());
   while (true) {
     source->Read(readings);
-    uint32_t users = 0;
-    for (const TagReading& reading : readings) {
-      users = std::max(users, reading.active_queues.value_or(0));
+    record->settled = true;
+    for (size_t i = 0; i < readings.size(); i++) {
+      if (readings[i].active_queues.value_or(0) > idle_users[i]) record->settled = false;
     }
     record->settle_ns = executor_->NowNs() - began_ns;
-    record->settled = users == 0;
-    if (users == 0 || record->settle_ns >= phase.settle_ns) return;
+    if (record->settled || record->settle_ns >= phase.settle_ns) return;
     Progress("settle " + phase.name, 0, record->settle_ns, phase.settle_ns);
     if (!executor_->Sleep(kSettlePollNs, [this] { return Interrupted(); })) return;
   }
@@ -204,6 +213,7 @@ Result<PhaseRecord> Run::RunPhase(const PhaseSpec& phase, uint32_t index) {
 }
 
 Result<void> Run::Main() {
+  RETURN_IF_ERROR(CheckForeignUse(scenario_, options_.executor_name, options_.destroy));
   RETURN_IF_ERROR(MakeFixtures());
   RETURN_IF_ERROR(Require());
   if (sim_ == nullptr) ReadEnvironment(*options_.fs, &record_.environment);

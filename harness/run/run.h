@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/kernel_fs.h"
 #include "results/record.h"
@@ -15,27 +16,30 @@ namespace blkfair {
 
 class Journal;
 class ModuleLoader;
+class NvmeIdentifier;
 
 struct RunProgress {
-  std::string phase;        // "set up", a phase's name, "restore"
-  uint32_t phase_index = 0; // 1-based among the scenario's phases; 0 outside them
+  std::string phase;         // "set up", a phase's name, "restore"
+  uint32_t phase_index = 0;  // 1-based among the scenario's phases; 0 outside them
   uint32_t phase_count = 0;
-  int64_t elapsed_ns = 0;   // in this phase
-  int64_t length_ns = 0;    // of this phase; 0 = unknown
+  int64_t elapsed_ns = 0;  // in this phase
+  int64_t length_ns = 0;   // of this phase; 0 = unknown
 };
 
 struct RunOptions {
   const Scenario* scenario = nullptr;
   std::string canonical_toml;
   std::string scenario_hash;
-  std::string executor_name;            // "guest" | "host" | "sim"
-  std::string time_name;                // "virtual" | "real" | "simulated"
+  std::string executor_name;  // "guest" | "host" | "sim"
+  std::string time_name;      // "virtual" | "real" | "simulated"
   KernelFs* fs = nullptr;
   ModuleLoader* modules = nullptr;
   Journal* journal = nullptr;
-  std::function<bool()> interrupted;                       // may be null
-  std::function<void(const RunProgress&)> progress;        // may be null
-  std::function<void(const PhaseRecord&)> phase_done;      // may be null
+  NvmeIdentifier* nvme = nullptr;                      // see FixtureContext
+  std::vector<std::string> destroy;                    // likewise
+  std::function<bool()> interrupted;                   // may be null
+  std::function<void(const RunProgress&)> progress;    // may be null
+  std::function<void(const PhaseRecord&)> phase_done;  // may be null
 };
 
 Record RunScenario(const RunOptions& options);

@@ -112,6 +112,12 @@ std::vector<std::string> Warnings(const Scenario& scenario, std::span<const Reco
   std::vector<std::string> warnings;
   std::set<std::string> seen;
   for (const Record& record : records) {
+    for (const FixtureRecord& fixture : record.fixtures) {
+      for (const auto& [name, value] : fixture.settings) {
+        if (name != kNoteSetting || !seen.insert(fixture.name + " " + value).second) continue;
+        warnings.push_back(fmt::format("fixture {}: {}", fixture.name, value));
+      }
+    }
     for (const PhaseRecord& phase : record.phases) {
       for (const auto& [about, sentence] : PhaseWarnings(scenario, phase)) {
         if (!seen.insert(phase.name + " " + about).second) continue;

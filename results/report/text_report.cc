@@ -166,6 +166,7 @@ std::vector<std::string> SettingLines(const FixtureRecord& fixture) {
     lines.emplace_back(owner, " " + text);
   };
   for (const auto& [name, value] : fixture.settings) {
+    if (name == kNoteSetting) continue;  // a warning says it
     std::string owner = name.substr(0, split(name));
     const std::string key = name.substr(split(name));
     const std::vector<std::string>& all = values[key];
