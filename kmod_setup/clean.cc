@@ -33,6 +33,8 @@ std::string Describe(const Operation& operation) {
       return fmt::format("load module {} again", operation.object);
     case OperationKind::kSpawn:
       return fmt::format("end process {}", operation.object);
+    case OperationKind::kConnect:
+      return fmt::format("disconnect {}", operation.object);
     case OperationKind::kFolder:
       return fmt::format("remove folder {}", operation.object);
   }

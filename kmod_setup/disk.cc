@@ -84,16 +84,19 @@ Result<std::unique_ptr<SavedAttr>> SetScheduler(const FixtureContext& context, s
   return SavedAttr::Create(context, path, wanted);
 }
 
-Result<void> MountKernelTrees(const FixtureContext& context, std::string_view who,
-                              KernelObjects* objects) {
-  const KernelRoots& roots = context.fs->roots();
+Result<void> MountConfigfs(const FixtureContext& context, KernelObjects* objects) {
   ASSIGN_OR_RETURN(std::unique_ptr<Mount> configfs,
-                   Mount::Create(context, "configfs", roots.configfs));
+                   Mount::Create(context, "configfs", context.fs->roots().configfs));
   objects->Add(std::move(configfs));
-  ASSIGN_OR_RETURN(std::unique_ptr<Mount> debugfs,
-                   Mount::Create(context, "debugfs", roots.debugfs));
+  return {};
+}
+
+Result<void> MountDebugfs(const FixtureContext& context, std::string_view who,
+                          KernelObjects* objects) {
+  const std::string& root = context.fs->roots().debugfs;
+  ASSIGN_OR_RETURN(std::unique_ptr<Mount> debugfs, Mount::Create(context, "debugfs", root));
   objects->Add(std::move(debugfs));
-  if (context.fs->Exists(roots.debugfs + "/block")) return {};
+  if (context.fs->Exists(root + "/block")) return {};
   return Fail(ErrorKind::kUnmet, fmt::format("{} needs block debugfs to see who holds the tags: "
                                              "this kernel has none (CONFIG_BLK_DEBUG_FS)",
                                              who));

@@ -38,9 +38,10 @@ Result<void> LoadSchedulers(const FixtureContext& context,
 Result<std::unique_ptr<SavedAttr>> SetScheduler(const FixtureContext& context, std::string_view who,
                                                 const std::string& disk, const std::string& wanted);
 
-// Mounts configfs and debugfs where they are not, and makes sure that debugfs shows tags.
-Result<void> MountKernelTrees(const FixtureContext& context, std::string_view who,
-                              KernelObjects* objects);
+// Mounts them where they are not; of debugfs, makes sure that it shows tags: kUnmet otherwise.
+Result<void> MountConfigfs(const FixtureContext& context, KernelObjects* objects);
+Result<void> MountDebugfs(const FixtureContext& context, std::string_view who,
+                          KernelObjects* objects);
 
 // The queue of `disk` as job and engine see it; `node` is the device's name in /dev.
 Result<Queue> DescribeDisk(const KernelFs& fs, const std::string& fixture, uint32_t index,

@@ -4,12 +4,20 @@
 
 namespace blkfair {
 
+extern const FixtureInfo kDeviceFixtureInfo;
 extern const FixtureInfo kNullBlkFixtureInfo;
+extern const FixtureInfo kNvmeFixtureInfo;
+extern const FixtureInfo kNvmeLoopFixtureInfo;
+extern const FixtureInfo kNvmeQemuFixtureInfo;
 extern const FixtureInfo kSimFixtureInfo;
 
 namespace {
 constexpr std::array kFixtures = {
+    &kDeviceFixtureInfo,
     &kNullBlkFixtureInfo,
+    &kNvmeFixtureInfo,
+    &kNvmeLoopFixtureInfo,
+    &kNvmeQemuFixtureInfo,
     &kSimFixtureInfo,
 };
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kMagic = "blkfair-journal";
 constexpr std::string_view kFormat = "1";
 
-constexpr std::array<std::pair<OperationKind, std::string_view>, 9> kKindNames = {{
+constexpr std::array<std::pair<OperationKind, std::string_view>, 10> kKindNames = {{
     {OperationKind::kWrite, "write"},
     {OperationKind::kSet, "set"},
     {OperationKind::kMakeDir, "mkdir"},
@@ -29,6 +29,7 @@ constexpr std::array<std::pair<OperationKind, std::string_view>, 9> kKindNames =
     {OperationKind::kLoadModule, "load"},
     {OperationKind::kUnloadModule, "unload"},
     {OperationKind::kSpawn, "spawn"},
+    {OperationKind::kConnect, "connect"},
     {OperationKind::kFolder, "folder"},
 }};
 

@@ -27,6 +27,8 @@ namespace blkfair {
 
 // What kernel objects that blkfair makes are called, so that they can be told from others'.
 inline constexpr std::string_view kObjectPrefix = "bf-";
+// nvmet's ports are called by 16-bit numbers: ours are 0xbf00 to 0xbfff, spelt so.
+inline constexpr std::string_view kNvmetPortPrefix = "0xbf";
 // What its work folders are called.
 inline constexpr std::string_view kFolderPrefix = "blkfair-";
 
@@ -39,6 +41,7 @@ enum class OperationKind : uint8_t {
   kLoadModule,    // object: module; after: parameters
   kUnloadModule,  // object: module; before: parameters. Undone by loading it again with them
   kSpawn,         // object: pid; before: its start time, from /proc/PID/stat
+  kConnect,       // object: NQN of an NVMe subsystem; after: options. Undone by disconnecting it
   kFolder,        // object: path of a work folder, removed with all that is in it
 };
 

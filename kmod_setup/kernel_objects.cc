@@ -131,6 +131,27 @@ Result<std::string> ConfigfsDir::Get(std::string_view attribute) const {
   return context_.fs->ReadLine(AttrPath(attribute));
 }
 
+Result<std::unique_ptr<ConfigfsLink>> ConfigfsLink::Create(const FixtureContext& context,
+                                                           const std::string& target,
+                                                           const std::string& path) {
+  std::unique_ptr<ConfigfsLink> link(new ConfigfsLink(
+      context, {.kind = OperationKind::kSymlink, .object = path, .before = {}, .after = target}));
+  RETURN_IF_ERROR(link->Do([&] { return context.fs->MakeSymlink(target, path); }));
+  return link;
+}
+
+Result<std::unique_ptr<NvmeConnection>> NvmeConnection::Create(const FixtureContext& context,
+                                                               const std::string& nqn,
+                                                               const std::string& options) {
+  std::unique_ptr<NvmeConnection> connection(new NvmeConnection(
+      context, {.kind = OperationKind::kConnect, .object = nqn, .before = {}, .after = options}));
+  RETURN_IF_ERROR(connection->Do([&] {
+    return context.fs->Write(context.fs->roots().dev + "/nvme-fabrics",
+                             fmt::format("nqn={},{}", nqn, options));
+  }));
+  return connection;
+}
+
 Result<std::unique_ptr<SavedAttr>> SavedAttr::Create(const FixtureContext& context,
                                                      const std::string& path,
                                                      const std::string& value) {

@@ -58,6 +58,17 @@ class ConfigfsDir : public KernelObject {
   using KernelObject::KernelObject;
 };
 
+// A link made in configfs, which the kernel takes as a command. Its path carries our prefix.
+class ConfigfsLink : public KernelObject {
+ public:
+  static Result<std::unique_ptr<ConfigfsLink>> Create(const FixtureContext& context,
+                                                      const std::string& target,
+                                                      const std::string& path);
+
+ private:
+  using KernelObject::KernelObject;
+};
+
 // An attribute that is written and later gets its value back. Of a choice ("none [kyber] bfq") the
 // value is the word in brackets. A busy attribute is retried for a bounded time (udev may be at
 // it).
@@ -78,6 +89,19 @@ class Mount : public KernelObject {
   // Null when it is mounted already.
   static Result<std::unique_ptr<Mount>> Create(const FixtureContext& context,
                                                const std::string& type, const std::string& path);
+
+ private:
+  using KernelObject::KernelObject;
+};
+
+// A connection to the NVMe subsystem `nqn`, whose name carries our prefix.
+class NvmeConnection : public KernelObject {
+ public:
+  // `options` as /dev/nvme-fabrics takes them (drivers/nvme/host/fabrics.c), without the nqn. When
+  // this returns the controller is there; its namespaces are still being scanned.
+  static Result<std::unique_ptr<NvmeConnection>> Create(const FixtureContext& context,
+                                                        const std::string& nqn,
+                                                        const std::string& options);
 
  private:
   using KernelObject::KernelObject;

@@ -136,7 +136,8 @@ Result<void> NullBlkFixture::MakeAll() {
 Result<void> NullBlkFixture::BringInTheKernelParts() {
   RETURN_IF_ERROR(EnsureNullBlkDriver(params_, context_, &objects_));
   RETURN_IF_ERROR(LoadSchedulers(context_, params_.Strings("scheduler"), &objects_));
-  RETURN_IF_ERROR(MountKernelTrees(context_, "fixture " + name_, &objects_));
+  RETURN_IF_ERROR(MountConfigfs(context_, &objects_));
+  RETURN_IF_ERROR(MountDebugfs(context_, "fixture " + name_, &objects_));
   return {};
 }
 

@@ -57,6 +57,25 @@ std::string MissingNullBlk(const KernelFs& fs, ModuleLoader& modules) {
   return "this kernel has no null_blk (CONFIG_BLK_DEV_NULL_BLK), nor a module of it";
 }
 
+std::string MissingNvme(const KernelFs& fs, ModuleLoader& modules) {
+  if (GetModuleState(fs, "nvme") != ModuleState::kAbsent || modules.Available("nvme")) return {};
+  return "this kernel has no nvme (CONFIG_BLK_DEV_NVME), nor a module of it";
+}
+
+// Built in, it has no parameters and so no folder in /sys/module; its target registers with nvmet,
+// whose configfs tree says nothing of transports. nvme_fabrics, which it selects, is there then.
+std::string MissingNvmeLoop(const KernelFs& fs, ModuleLoader& modules) {
+  if (GetModuleState(fs, "nvme_loop") != ModuleState::kAbsent || modules.Available("nvme-loop")) {
+    return {};
+  }
+  if (fs.Exists(fs.roots().configfs + "/nvmet") && fs.Exists(fs.roots().dev + "/nvme-fabrics")) {
+    return {};
+  }
+  return "this kernel has no nvme-loop (CONFIG_NVME_TARGET_LOOP), nor a module of it; Debian's "
+         "have "
+         "it from 6.12 on";
+}
+
 }  // namespace
 
 constexpr Requirement kRootRequirement = {"root", "to change kernel settings", MissingRoot};
@@ -64,6 +83,9 @@ constexpr Requirement kConfigfsRequirement = {"configfs", "to make devices", Mis
 constexpr Requirement kDebugfsRequirement = {"debugfs", "to see who holds the tags",
                                              MissingDebugfs};
 constexpr Requirement kNullBlkRequirement = {"null_blk", "for the devices", MissingNullBlk};
+constexpr Requirement kNvmeRequirement = {"nvme", "for the controller", MissingNvme};
+constexpr Requirement kNvmeLoopRequirement = {"nvme-loop", "to connect to its target",
+                                              MissingNvmeLoop};
 
 Result<void> CheckRequirements(std::span<const Requirement* const> requirements,
                                std::string_view who, const KernelFs& fs, ModuleLoader& modules) {

@@ -23,6 +23,8 @@ extern const Requirement kRootRequirement;
 extern const Requirement kConfigfsRequirement;
 extern const Requirement kDebugfsRequirement;
 extern const Requirement kNullBlkRequirement;
+extern const Requirement kNvmeRequirement;
+extern const Requirement kNvmeLoopRequirement;
 
 // kUnmet with one sentence per missing requirement; `who` is "fixture pair".
 Result<void> CheckRequirements(std::span<const Requirement* const> requirements,

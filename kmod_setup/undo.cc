@@ -12,6 +12,7 @@
 
 #include "kmod_setup/journal.h"
 #include "kmod_setup/kernel_objects.h"
+#include "kmod_setup/nvme.h"
 
 namespace blkfair {
 
@@ -19,7 +20,8 @@ namespace {
 
 // Whether an object made by blkfair is this path, or above it.
 bool CarriesPrefix(const std::string& path) {
-  return path.find(fmt::format("/{}", kObjectPrefix)) != std::string::npos;
+  return path.find(fmt::format("/{}", kObjectPrefix)) != std::string::npos ||
+         path.find(fmt::format("/nvmet/ports/{}", kNvmetPortPrefix)) != std::string::npos;
 }
 
 Result<void> RefuseForeign(const std::string& path) {
@@ -88,6 +90,19 @@ Result<void> UndoSpawn(const Operation& operation, KernelFs& fs) {
   return errno == ESRCH ? Result<void>{} : FailErrno(errno, fmt::format("end process {}", pid));
 }
 
+Result<void> UndoConnect(const Operation& operation, KernelFs& fs) {
+  if (!operation.object.starts_with(kObjectPrefix)) {
+    return Fail(ErrorKind::kKernel, fmt::format("disconnect {}: refused, its name is not one that "
+                                                "blkfair gives",
+                                                operation.object));
+  }
+  for (const NvmeController& controller : FindNvmeByNqn(fs, operation.object)) {
+    const Result<void> written = fs.Write(controller.Attr("delete_controller"), "1");
+    if (!written && fs.Exists(controller.dir)) return written;  // else it went by itself
+  }
+  return {};
+}
+
 Result<void> UndoFolder(const Operation& operation) {
   const std::filesystem::path path(operation.object);
   std::error_code error;
@@ -118,6 +133,8 @@ Result<void> UndoOperation(const Operation& operation, KernelFs& fs, ModuleLoade
       return UndoUnloadModule(operation, fs, modules);
     case OperationKind::kSpawn:
       return UndoSpawn(operation, fs);
+    case OperationKind::kConnect:
+      return UndoConnect(operation, fs);
     case OperationKind::kFolder:
       return UndoFolder(operation);
   }

@@ -10,8 +10,10 @@
 #include "base/user_dirs.h"
 #include "harness/cli/interrupt.h"
 #include "harness/cli/work_folder.h"
+#include "harness/run/foreign_use.h"
 #include "kmod_setup/journal.h"
 #include "kmod_setup/module.h"
+#include "kmod_setup/nvme_identify.h"
 
 namespace blkfair {
 
@@ -64,12 +66,16 @@ Execution RunSimulated(const LoadedScenario& loaded, ProgressLine* progress) {
   return {RunScenario(run), {}, {}};
 }
 
-Result<Execution> RunOnHost(const LoadedScenario& loaded, ProgressLine* progress) {
+Result<Execution> RunOnHost(const LoadedScenario& loaded, const ExecuteOptions& options,
+                            ProgressLine* progress) {
   KernelFs fs(KernelRoots::Real());
   KmodModuleLoader modules;
   ASSIGN_OR_RETURN(Journal journal, Journal::Create(JournalDir(), fs));
   RunOptions run = HereOptions(loaded, progress);
   run.executor_name = "host";
+  run.destroy = options.destroy;
+  const std::unique_ptr<NvmeIdentifier> nvme = MakeLibnvmeIdentifier();
+  run.nvme = nvme.get();
   run.time_name = "real";
   run.fs = &fs;
   run.modules = &modules;
@@ -79,6 +85,7 @@ Result<Execution> RunOnHost(const LoadedScenario& loaded, ProgressLine* progress
 
 Result<Execution> RunInGuestHere(const LoadedScenario& loaded, const ExecuteOptions& options,
                                  ProgressLine* progress) {
+  RETURN_IF_ERROR(CheckForeignUse(loaded.scenario, "guest", options.destroy));
   const KernelFs fs(KernelRoots::Real());
   ASSIGN_OR_RETURN(Journal journal, Journal::Create(JournalDir(), fs));
   ASSIGN_OR_RETURN(WorkFolder folder, WorkFolder::Create(&journal));
@@ -112,7 +119,7 @@ Result<Execution> Execute(const LoadedScenario& loaded, const ExecuteOptions& op
   const auto began = std::chrono::steady_clock::now();
   Result<Execution> execution = IsSimulated(loaded.scenario) ? RunSimulated(loaded, progress)
                                 : options.where == Where::kHost
-                                    ? RunOnHost(loaded, progress)
+                                    ? RunOnHost(loaded, options, progress)
                                     : RunInGuestHere(loaded, options, progress);
   progress->Clear();
   if (!execution) return execution;

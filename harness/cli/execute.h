@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "harness/cli/progress_line.h"
@@ -19,7 +20,8 @@ struct ExecuteOptions {
   Where where = Where::kGuest;
   Kernel kernel;  // guest only
   GuestTime time = GuestTime::kVirtual;
-  bool keep = false;  // keep the work folder
+  bool keep = false;                 // keep the work folder
+  std::vector<std::string> destroy;  // see RunOptions
 };
 
 struct Execution {

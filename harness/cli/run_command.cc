@@ -18,6 +18,7 @@
 #include "harness/cli/progress_line.h"
 #include "harness/cli/scenario_files.h"
 #include "harness/cli/shell.h"
+#include "harness/run/foreign_use.h"
 #include "harness/run/version.h"
 #include "results/fairness/judge.h"
 #include "results/report/report.h"
@@ -45,6 +46,7 @@ class RunCommand final : public Command {
 
   std::vector<std::string> scenarios_;
   std::vector<std::string> overrides_;
+  std::vector<std::string> destroy_;
   std::string on_ = "guest";
   std::string kernel_ = "debian:6.12";
   std::string time_;
@@ -76,6 +78,10 @@ CLI::App* RunCommand::AddTo(CLI::App& app) {
   command->add_option("--seed", seed_, "Same as --set seed=N");
   command->add_option("--set", overrides_, "Override a key: job.heavy.iodepth=64")
       ->allow_extra_args(false);
+  command
+      ->add_option("--destroy", destroy_,
+                   "Let jobs write to this device (serial or path), where destroy_data says so too")
+      ->allow_extra_args(false);
   command->add_option("--out", out_, "Result folder [blkfair-results/TIME-SCENARIO]");
   command->add_flag("--force", force_, "Write over a result folder that is not empty");
   command->add_flag("--keep", keep_, "Keep the work folder (image, console, QEMU's output)");
@@ -102,6 +108,7 @@ std::string RunCommand::RepeatCommand(const LoadedScenario& loaded) const {
     if (!time_.empty()) command += " --time " + time_;
   }
   for (const std::string& text : Overrides()) command += " --set " + ShellQuoted(text);
+  for (const std::string& device : destroy_) command += " --destroy " + ShellQuoted(device);
   return command;
 }
 
@@ -122,6 +129,11 @@ Result<ExecuteOptions> RunCommand::MakeExecuteOptions(const std::vector<LoadedSc
   ExecuteOptions options;
   options.where = on_ == "host" ? Where::kHost : Where::kGuest;
   options.keep = keep_;
+  options.destroy = destroy_;
+  for (const LoadedScenario& row : loaded) {
+    const Result<void> may = CheckForeignUse(row.scenario, on_, destroy_);
+    if (!may && may.error().kind == ErrorKind::kUsage) return Fail(may.error());
+  }
   const bool guest = options.where == Where::kGuest &&
                      std::any_of(loaded.begin(), loaded.end(), [](const LoadedScenario& row) {
                        return !IsSimulated(row.scenario);
