@@ -27,8 +27,9 @@ class Histogram {
   Histogram& operator=(Histogram&&) noexcept = default;
   ~Histogram() = default;
 
-  // One sample; `ns` must not be negative (the caller counts those as clock anomalies).
-  void Add(int64_t ns) { counts_[BucketOf(static_cast<uint64_t>(ns))]++; }
+  // One sample, or `n` equal ones; `ns` must not be negative (the caller counts those as clock
+  // anomalies).
+  void Add(int64_t ns, uint64_t n = 1) { counts_[BucketOf(static_cast<uint64_t>(ns))] += n; }
   void Merge(const Histogram& other);
   void Clear();
 

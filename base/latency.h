@@ -15,13 +15,13 @@ __extension__ using Uint128 = unsigned __int128;
 
 class LatencyStats {
  public:
-  // `ns` must be >= 0.
-  void Add(int64_t ns) {
-    histogram_.Add(ns);
+  // One sample, or `n` equal ones. `ns` must be >= 0.
+  void Add(int64_t ns, uint64_t n = 1) {
+    histogram_.Add(ns, n);
     const auto u = static_cast<uint64_t>(ns);
-    count_++;
-    sum_ns_ += u;
-    sum_squares_ += static_cast<Uint128>(u) * u;
+    count_ += n;
+    sum_ns_ += u * n;
+    sum_squares_ += static_cast<Uint128>(u) * u * n;
     if (ns < min_ns_) min_ns_ = ns;
     if (ns > max_ns_) max_ns_ = ns;
   }

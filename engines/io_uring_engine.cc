@@ -1,7 +1,5 @@
 // The io_uring engine: batched reads and writes through one ring, with the file and the buffers
 // registered unless the job says otherwise.
-#include <algorithm>
-#include <array>
 #include <memory>
 
 #include "base/fd.h"
@@ -22,37 +20,31 @@ class IoUringEngine final : public Engine {
     RETURN_IF_ERROR(ring_.Open(args.iodepth));
     if (registered_files) RETURN_IF_ERROR(ring_.RegisterFile(file_.get()));
     if (fixed_buffers) RETURN_IF_ERROR(ring_.RegisterBuffers(args.buffers, args.buffer_stride));
-    for (io_uring_sqe& entry : ring_.entries()) {
+    for (uint32_t slot = 0; slot < args.iodepth; slot++) {
+      io_uring_sqe& entry = ring_.entries()[slot];
       entry.fd = registered_files ? 0 : file_.get();
       entry.flags = registered_files ? IOSQE_FIXED_FILE : 0;
+      entry.addr = reinterpret_cast<uintptr_t>(args.buffers.data() + slot * args.buffer_stride);
+      entry.buf_index = fixed_buffers ? static_cast<uint16_t>(slot) : 0;
+      entry.user_data = slot;
     }
-    opcodes_[0] = fixed_buffers ? IORING_OP_READ_FIXED : IORING_OP_READ;
-    opcodes_[1] = fixed_buffers ? IORING_OP_WRITE_FIXED : IORING_OP_WRITE;
-    buffer_index_mask_ = fixed_buffers ? 0xffff : 0;
-    buffers_ = reinterpret_cast<uintptr_t>(args.buffers.data());
-    buffer_stride_ = args.buffer_stride;
+    read_opcode_ = fixed_buffers ? IORING_OP_READ_FIXED : IORING_OP_READ;
     return {};
   }
 
   int Submit(std::span<const IoOp> ops) override {
-    const uint32_t count = std::min(static_cast<uint32_t>(ops.size()), ring_.capacity());
     // Copies: the compiler must assume that writing entries changes members.
-    const uint64_t buffers = buffers_;
-    const size_t stride = buffer_stride_;
-    const uint16_t mask = buffer_index_mask_;
-    const std::array<uint8_t, kDirections> opcodes = opcodes_;
-    const Uring::Batch batch = ring_.NextBatch();
-    for (uint32_t i = 0; i < count; i++) {
-      const IoOp op = ops[i];
-      io_uring_sqe& entry = batch.Entry(i);
-      entry.opcode = opcodes[static_cast<size_t>(op.direction)];
+    const uint8_t read_opcode = read_opcode_;
+    io_uring_sqe* const entries = ring_.entries();
+    Uring::Batch batch = ring_.NextBatch();
+    for (const IoOp& op : ops) {
+      io_uring_sqe& entry = entries[op.slot];
+      entry.opcode = static_cast<uint8_t>(read_opcode + static_cast<uint8_t>(op.direction));
       entry.off = op.offset_bytes;
-      entry.addr = buffers + op.slot * stride;
       entry.len = op.length_bytes;
-      entry.user_data = op.slot;
-      entry.buf_index = op.slot & mask;
+      batch.Put(op.slot);
     }
-    return ring_.Submit(count);
+    return ring_.Submit(static_cast<uint32_t>(ops.size()));
   }
 
   int Reap(std::span<IoCompletion> out, uint32_t min, int64_t timeout_ns) override {
@@ -62,10 +54,10 @@ class IoUringEngine final : public Engine {
  private:
   UniqueFd file_;
   Uring ring_;
-  std::array<uint8_t, kDirections> opcodes_ = {};
-  uint16_t buffer_index_mask_ = 0;
-  uint64_t buffers_ = 0;
-  size_t buffer_stride_ = 0;
+  // The opcode of a read; that of a write is one more.
+  uint8_t read_opcode_ = 0;
+  static_assert(IORING_OP_WRITE_FIXED == IORING_OP_READ_FIXED + 1);
+  static_assert(IORING_OP_WRITE == IORING_OP_READ + 1);
 };
 
 constexpr ParamSpec kParams[] = {

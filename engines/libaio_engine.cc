@@ -94,9 +94,10 @@ class LibaioEngine final : public Engine {
     const int more = ::io_getevents(context_, min - ready, room - ready, events_.data(),
                                     timeout_ns < 0 ? nullptr : &timeout);
     if (more < 0) return more == -EINTR || ready > 0 ? static_cast<int>(ready) : more;
-    for (int i = 0; i < more; i++) out[ready + static_cast<uint32_t>(i)] = CompletionOf(events_[i]);
-    in_flight_ -= static_cast<uint32_t>(more);
-    return static_cast<int>(ready) + more;
+    const auto late = static_cast<uint32_t>(more);
+    for (uint32_t i = 0; i < late; i++) out[ready + i] = CompletionOf(events_[i]);
+    in_flight_ -= late;
+    return static_cast<int>(ready + late);
   }
 
  private:

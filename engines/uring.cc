@@ -69,7 +69,6 @@ Result<void> Uring::Open(uint32_t entries) {
     return Fail(ErrorKind::kUnmet,
                 "io_uring: no timed wait (IORING_FEAT_EXT_ARG) in this kernel; Linux 5.11 has it");
   }
-  for (uint32_t i = 0; i < ring_.sq.ring_entries; i++) ring_.sq.array[i] = i;
   std::fill_n(ring_.sq.sqes, ring_.sq.ring_entries, io_uring_sqe{});
   // Saves the kernel a descriptor look-up per call (5.18); it changes nothing else, so a kernel
   // without it is fine.
@@ -102,19 +101,13 @@ Result<void> Uring::RegisterBuffers(std::span<std::byte> buffers, size_t stride)
                    " KiB (raise it, or set fixed_buffers = false)"});
 }
 
-int Uring::Submit(uint32_t count) {
-  // Without SQPOLL the kernel reads the tail inside io_uring_enter only, so it may be taken back.
-  std::atomic_ref(*ring_.sq.ktail).store(tail_ + count, std::memory_order_release);
-  int taken;
-  do {
-    taken = ::io_uring_enter2(static_cast<unsigned>(ring_.enter_ring_fd), count, 0, enter_flags_,
-                              nullptr, _NSIG / 8);
-  } while (taken == -EINTR);
-  tail_ += taken > 0 ? static_cast<uint32_t>(taken) : 0;
+int Uring::TakeBack(uint32_t count, int taken) {
+  if (taken == -EINTR) return Submit(count);
+  if (taken > 0) tail_ += static_cast<uint32_t>(taken);
   std::atomic_ref(*ring_.sq.ktail).store(tail_, std::memory_order_relaxed);
   // EAGAIN: no memory for a request. EBUSY: completions have to be reaped first
-  // (io_uring_enter(2)).
-  return taken == -EAGAIN || taken == -EBUSY ? 0 : taken;
+  // (io_uring_enter(2)). EINTR: nothing was taken, and may be offered again.
+  return taken == -EAGAIN || taken == -EBUSY || taken == -EINTR ? 0 : taken;
 }
 
 int Uring::Wait(uint32_t min, int64_t timeout_ns) {
@@ -131,22 +124,9 @@ int Uring::Wait(uint32_t min, int64_t timeout_ns) {
   return error == -ETIME || error == -EINTR ? 0 : std::min(error, 0);
 }
 
-int Uring::Reap(std::span<IoCompletion> out, uint32_t min, int64_t timeout_ns) {
-  uint32_t ready = Ready();
-  if (ready < min) {
-    if (const int error = Wait(min, timeout_ns); error < 0) return error;
-    ready = Ready();
-  }
-  const uint32_t count = std::min(ready, static_cast<uint32_t>(out.size()));
-  const io_uring_cqe* entries = ring_.cq.cqes;
-  const uint32_t mask = ring_.cq.ring_mask;
-  for (uint32_t i = 0; i < count; i++) {
-    const io_uring_cqe& entry = entries[(head_ + i) & mask];
-    out[i] = {static_cast<uint32_t>(entry.user_data), entry.res};
-  }
-  head_ += count;
-  std::atomic_ref(*ring_.cq.khead).store(head_, std::memory_order_release);
-  return static_cast<int>(count);
+int Uring::WaitAndTake(std::span<IoCompletion> out, uint32_t min, int64_t timeout_ns) {
+  if (const int error = Wait(min, timeout_ns); error < 0) return error;
+  return Take(out, Ready());
 }
 
 Result<void> ProbeUring(std::string_view engine) {

@@ -5,8 +5,9 @@
 
 #include <liburing.h>
 
+#include <algorithm>
 #include <atomic>
-#include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <span>
 
@@ -23,8 +24,8 @@ class Uring {
   Uring(const Uring&) = delete;
   Uring& operator=(const Uring&) = delete;
 
-  // Room for `entries` requests in flight. Every submission entry is zeroed; what the engine sets
-  // in one stays there when the ring comes round, since the kernel only reads them.
+  // Room for `entries` requests in flight. Every submission entry is zeroed; the kernel only reads
+  // them.
   // kUnmet when the kernel has no io_uring, forbids it, or has one without timed waits.
   Result<void> Open(uint32_t entries);
 
@@ -34,26 +35,63 @@ class Uring {
   // out (RLIMIT_MEMLOCK): going on without them would measure something else.
   Result<void> RegisterBuffers(std::span<std::byte> buffers, size_t stride);
 
-  std::span<io_uring_sqe> entries() { return {ring_.sq.sqes, ring_.sq.ring_entries}; }
+  // The submission entry of each slot, one per entry asked for. A slot keeps its entry, so most of
+  // it is written once, when the engine is opened; the ring proper holds the slots' numbers.
+  io_uring_sqe* entries() { return ring_.sq.sqes; }
 
-  // The entries that the next Submit hands over; at most capacity() less what is in flight.
-  struct Batch {
-    io_uring_sqe* entries;
-    uint32_t first;
-    uint32_t mask;
-    io_uring_sqe& Entry(uint32_t i) const { return entries[(first + i) & mask]; }
+  // Writes down the slots that the next Submit hands over: of those that are not in flight.
+  class Batch {
+   public:
+    Batch(unsigned* ring, uint32_t tail, uint32_t mask) : ring_(ring), tail_(tail), mask_(mask) {}
+    void Put(uint32_t slot) { ring_[tail_++ & mask_] = slot; }
+
+   private:
+    unsigned* const ring_;
+    uint32_t tail_;
+    const uint32_t mask_;
   };
-  Batch NextBatch() { return {ring_.sq.sqes, tail_, ring_.sq.ring_mask}; }
-  uint32_t capacity() const { return ring_.sq.ring_entries; }
+  Batch NextBatch() { return {ring_.sq.array, tail_, ring_.sq.ring_mask}; }
 
-  // Hands the first `count` entries of the batch to the kernel, as Engine::Submit does. What it
-  // did not take is forgotten here.
-  int Submit(uint32_t count);
+  // Hands the `count` slots that were put to the kernel, as Engine::Submit does. What it did not
+  // take is forgotten here.
+  int Submit(uint32_t count) {
+    // Without SQPOLL the kernel reads the tail inside io_uring_enter only, so it may be taken back.
+    std::atomic_ref(*ring_.sq.ktail).store(tail_ + count, std::memory_order_release);
+    const int taken = ::io_uring_enter2(static_cast<unsigned>(ring_.enter_ring_fd), count, 0,
+                                        enter_flags_, nullptr, _NSIG / 8);
+    if (taken != static_cast<int>(count)) [[unlikely]]
+      return TakeBack(count, taken);
+    tail_ += count;
+    return taken;
+  }
 
   // As Engine::Reap.
-  int Reap(std::span<IoCompletion> out, uint32_t min, int64_t timeout_ns);
+  int Reap(std::span<IoCompletion> out, uint32_t min, int64_t timeout_ns) {
+    const uint32_t ready = Ready();
+    if (ready < min) [[unlikely]]
+      return WaitAndTake(out, min, timeout_ns);
+    return Take(out, ready);
+  }
 
  private:
+  // The kernel took only `taken` of `count` slots, or refused them with -errno.
+  int TakeBack(uint32_t count, int taken);
+  int WaitAndTake(std::span<IoCompletion> out, uint32_t min, int64_t timeout_ns);
+  // Up to `ready` completions, which are there.
+  int Take(std::span<IoCompletion> out, uint32_t ready) {
+    const uint32_t count = std::min(ready, static_cast<uint32_t>(out.size()));
+    IoCompletion* const to = out.data();
+    const io_uring_cqe* const entries = ring_.cq.cqes;
+    const uint32_t mask = ring_.cq.ring_mask;
+    const uint32_t head = head_;
+    for (uint32_t i = 0; i != count; i++) {
+      const io_uring_cqe& entry = entries[(head + i) & mask];
+      to[i] = {static_cast<uint32_t>(entry.user_data), entry.res};
+    }
+    head_ = head + count;
+    std::atomic_ref(*ring_.cq.khead).store(head + count, std::memory_order_release);
+    return static_cast<int>(count);
+  }
   // One io_uring_enter that waits for `min` completions; 0 or -errno.
   int Wait(uint32_t min, int64_t timeout_ns);
   uint32_t Ready() const {

@@ -50,7 +50,7 @@ void JobAccount::CloseAt(int64_t close_ns) {
   FindNextEdge();
 }
 
-void JobAccount::AddError(Direction direction, int32_t result) {
+void JobAccount::CountError(Direction direction, int32_t result) {
   const auto i = static_cast<size_t>(direction);
   if (result >= 0) {
     shorts_[i]++;

@@ -73,40 +73,55 @@ class JobAccount {
     int64_t now_ns;
     int64_t barrier_ns;
     bool in_window;
-    uint32_t completed = 0;  // without error and with possible stamps
+    uint32_t left_out = 0;  // with error, or with impossible stamps
     uint64_t lat_sum_ns = 0;
     int64_t lat_max_ns = 0;
+    // I/Os that were issued together have one clat: such a run is added at its end.
+    LatencyStats* run = nullptr;
+    int64_t run_clat_ns = 0;
+    uint32_t run_length = 0;
   };
   Batch BeginBatch(int64_t now_ns) const {
     return {.now_ns = now_ns, .barrier_ns = times_.barrier_ns, .in_window = part_ == kWindow};
   }
   template <bool kHasSlat>
-  void Add(Batch& batch, const Stamps& stamps, Direction direction) {
+  [[gnu::always_inline]] inline void Add(Batch& batch, const Stamps& stamps, Direction direction) {
     const Latencies latencies = LatenciesOf(stamps, batch.now_ns);
     // No I/O can have begun before the barrier, nor been issued before it began, nor been reaped
     // before it was issued.
     if ((latencies.slat_ns | latencies.clat_ns | (stamps.start_ns - batch.barrier_ns)) < 0)
         [[unlikely]] {
       clock_anomalies_++;
+      batch.left_out++;
       return;
     }
-    batch.completed++;
     batch.lat_sum_ns += static_cast<uint64_t>(latencies.lat_ns);
     batch.lat_max_ns = std::max(batch.lat_max_ns, latencies.lat_ns);
     if (!batch.in_window) return;
     DirectionAccount& account = *by_direction_[static_cast<size_t>(direction)];
     if constexpr (kHasSlat) account.slat->Add(latencies.slat_ns);
-    account.clat.Add(latencies.clat_ns);
     account.lat.Add(latencies.lat_ns);
+    if (batch.run != &account.clat || batch.run_clat_ns != latencies.clat_ns) {
+      EndRun(batch);
+      batch.run = &account.clat;
+      batch.run_clat_ns = latencies.clat_ns;
+      batch.run_length = 0;
+    }
+    batch.run_length++;
   }
   // `result` is -errno, or the bytes of a short I/O.
-  void AddError(Direction direction, int32_t result);
+  void AddError(Batch& batch, Direction direction, int32_t result) {
+    batch.left_out++;
+    CountError(direction, result);
+  }
   // `count`: completions of the batch, of whatever kind.
-  void EndBatch(const Batch& batch, uint32_t count) {
+  [[gnu::always_inline]] inline void EndBatch(const Batch& batch, uint32_t count) {
+    EndRun(batch);
     depth_anchor_ += static_cast<uint64_t>(batch.now_ns) * count;
-    ios_[part_] += batch.completed;
-    if (part_ == kDrain || batch.completed == 0) return;
-    cell_->ios += batch.completed;
+    const uint32_t completed = count - batch.left_out;
+    ios_[part_] += completed;
+    if (part_ == kDrain || completed == 0) return;
+    cell_->ios += completed;
     cell_->lat_sum_ns += batch.lat_sum_ns;
     cell_->lat_max_ns = std::max(cell_->lat_max_ns, batch.lat_max_ns);
     if (batch.now_ns - gap_from_ns_ > gap_max_ns_) [[unlikely]]
@@ -130,6 +145,10 @@ class JobAccount {
     LatencyStats lat;
   };
 
+  [[gnu::always_inline]] static inline void EndRun(const Batch& batch) {
+    if (batch.run != nullptr) batch.run->Add(batch.run_clat_ns, batch.run_length);
+  }
+  void CountError(Direction direction, int32_t result);
   void PassEdges(int64_t now_ns, uint32_t in_flight);
   void PassOpen(uint32_t in_flight);
   void PassClose(uint32_t in_flight);

@@ -87,7 +87,7 @@ TEST(Workload, IsAFunctionOfSeedAndIndex) {
 }
 
 TEST(Workload, SequentialGoesRoundTheRegion) {
-  for (const uint64_t blocks : {1, 2, 3, 64, 100, 1000}) {
+  for (const uint64_t blocks : {1u, 2u, 3u, 64u, 100u, 1000u}) {
     const Workload workload = MustMake({.rw = Rw::kRead, .bs_bytes = 512}, blocks * 512);
     for (uint64_t i = 0; i < 3 * blocks + 5; i++) {
       ASSERT_EQ(workload.At(i).offset_bytes, i % blocks * 512) << blocks << " " << i;
@@ -104,7 +104,7 @@ TEST(Workload, SequentialClonesStartApart) {
 }
 
 TEST(Workload, MixesReadsAndWritesByThePercentage) {
-  for (const uint32_t percent : {0, 1, 30, 99, 100}) {
+  for (const uint32_t percent : {0u, 1u, 30u, 99u, 100u}) {
     const Workload workload = MustMake({.rw = Rw::kRandRw, .rwmixread_percent = percent}, 1 << 20);
     int reads = 0;
     for (uint64_t i = 0; i < 100'000; i++) reads += workload.At(i).direction == Direction::kRead;
