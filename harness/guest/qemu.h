@@ -33,7 +33,8 @@ std::vector<std::string> QemuArguments(const QemuSpec& spec);
 Result<std::string> QemuVersion();
 
 // Starts it: standard input from /dev/null, a process group of its own, killed with us; under
-// virtual time, or with devices of its own, on one host CPU. `before_exec` as in SpawnOptions; may be null.
+// virtual time, or with devices of its own, on one host CPU. `before_exec` as in SpawnOptions; may
+// be null.
 Result<ChildProcess> StartQemu(const QemuSpec& spec,
                                std::function<Result<void>(pid_t)> before_exec);
 

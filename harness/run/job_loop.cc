@@ -1,4 +1,4 @@
-#include "harness/run/job_loop.h"
+#include "harness/run/job_loop_steps.h"
 
 namespace blkfair {
 

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "engines/engine_table.h"
+#include "harness/run/job_loop_steps.h"
 #include "tests/conformance/counting_new.h"
 
 namespace blkfair {

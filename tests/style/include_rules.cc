@@ -56,7 +56,7 @@ const std::vector<Confined>& ConfinedHeaders() {
       {"libaio.h", {"engines/"}, 1, false},
       {"liburing.h", {"engines/"}, 1, true},
       {"nlohmann/", {"results/"}, kAnyNumber, false},
-      {"libnvme.h", {"engines/nvme", "kmod_setup/nvme"}, kAnyNumber, false},
+      {"libnvme.h", {"engines/nvme", "kmod_setup/nvme", "kmod_setup/libnvme"}, kAnyNumber, false},
       {"libkmod.h", {"kmod_setup/", "harness/guest/"}, 2, false},
       {"archive", {"harness/guest/"}, 2, false},
       {"sha256.h", {"scenarios/language/"}, 1, false},

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "engines/engine.h"
-#include "harness/run/job_loop.h"
+#include "harness/run/job_loop_steps.h"
 
 namespace blkfair {
 

@@ -1,0 +1,299 @@
+// The steps of JobLoop, as templates: for its own source file and for tests that watch every stamp
+// through an observer of theirs. Everybody else includes job_loop.h.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <span>
+
+#include "base/check.h"
+#include "harness/run/job_loop.h"
+
+namespace blkfair {
+
+template <typename ClockT, typename ObserverT>
+JobLoop<ClockT, ObserverT>::JobLoop(const JobLoopConfig& config, const Workload& workload,
+                                    Engine* engine, JobAccount* account, ClockT clock,
+                                    ObserverT observer)
+    : config_(config),
+      workload_(workload),
+      engine_(engine),
+      account_(account),
+      clock_(clock),
+      observer_(observer),
+      paced_(config.think_time_ns > 0 || config.start_delay_ns > 0),
+      slots_(config.iodepth),
+      free_(std::bit_ceil(config.iodepth)),
+      free_mask_(std::bit_ceil(config.iodepth) - 1),
+      pending_(config.batch_submit),
+      completions_(config.iodepth) {
+  CHECK(config.iodepth >= 1 && config.iodepth <= 65536);
+  CHECK(config.batch_submit >= 1 && config.batch_submit <= config.iodepth);
+  CHECK(config.batch_complete >= 1 && config.batch_complete <= config.iodepth);
+}
+
+template <typename ClockT, typename ObserverT>
+void JobLoop<ClockT, ObserverT>::Start(const PhaseTimes& times) {
+  account_->Begin(times);
+  now_ns_ = times.barrier_ns;
+  for (uint32_t slot = 0; slot < config_.iodepth; slot++) {
+    free_[slot] = static_cast<uint16_t>(slot);
+    slots_[slot].ready_ns = times.barrier_ns + config_.start_delay_ns;
+  }
+  free_count_ = config_.iodepth;
+}
+
+template <typename ClockT, typename ObserverT>
+Need JobLoop<ClockT, ObserverT>::Submit() {
+  return HasSlat(config_.issue_point) ? SubmitStep<true, false>() : SubmitStep<false, false>();
+}
+
+template <typename ClockT, typename ObserverT>
+void JobLoop<ClockT, ObserverT>::Reap(Need need) {
+  if (done_) return;
+  if (HasSlat(config_.issue_point)) {
+    ReapStep<true, false>(need);
+  } else {
+    ReapStep<false, false>(need);
+  }
+}
+
+template <typename ClockT, typename ObserverT>
+void JobLoop<ClockT, ObserverT>::Run(const std::atomic<int64_t>& close_ns) {
+  const bool one = config_.iodepth == 1;
+  if (HasSlat(config_.issue_point)) {
+    one ? RunSteps<true, true>(close_ns) : RunSteps<true, false>(close_ns);
+  } else {
+    one ? RunSteps<false, true>(close_ns) : RunSteps<false, false>(close_ns);
+  }
+}
+
+template <typename ClockT, typename ObserverT>
+template <bool kHasSlat, bool kOne>
+void JobLoop<ClockT, ObserverT>::RunSteps(const std::atomic<int64_t>& close_ns) {
+  int64_t known_ns = account_->close_ns();
+  while (true) {
+    const int64_t asked_ns = close_ns.load(std::memory_order_relaxed);
+    if (asked_ns != known_ns) [[unlikely]] {
+      known_ns = asked_ns;
+      CloseAt(asked_ns);
+    }
+    const Need need = SubmitStep<kHasSlat, kOne>();
+    if (done_) return;
+    ReapStep<kHasSlat, kOne>(need);
+    if (done_) return;
+  }
+}
+
+template <typename ClockT, typename ObserverT>
+template <bool kHasSlat, bool kOne>
+Need JobLoop<ClockT, ObserverT>::SubmitStep() {
+  refused_ = false;
+  if (kOne || owed_ == 0) {
+    while (!account_->closed()) {
+      if (pending_count_ == 0 && (free_count_ == 0 || !MakeBatch<kOne>())) break;
+      if (!SubmitPending<kHasSlat, kOne>() || kOne) break;
+    }
+  }
+  if (account_->closed()) [[unlikely]]
+    Drain();
+  return NextNeed<kOne>();
+}
+
+template <typename ClockT, typename ObserverT>
+template <bool kOne>
+bool JobLoop<ClockT, ObserverT>::MakeBatch() {
+  int64_t start_ns = clock_.NowNs();
+  now_ns_ = start_ns;
+  account_->Advance(start_ns, in_flight());
+  uint32_t count = kOne ? 1 : std::min(config_.batch_submit, free_count_);
+  if (paced_) [[unlikely]] {
+    count = ReadySlots(count, start_ns);
+    if (count == 0) return false;
+  }
+  if (account_->closed()) return false;
+  if (kOne) count = 1;
+  IoOp* const ops = pending_.data();
+  Slot* const slots = slots_.data();
+  const uint16_t* const free = free_.data();
+  const uint32_t first = free_first_;
+  const uint32_t mask = free_mask_;
+  for (uint32_t i = 0; i < count; i++) {
+    const uint16_t index = kOne ? 0 : free[(first + i) & mask];
+    const Workload::Access access = workload_.At(made_ + i);
+    ops[i] = {access.offset_bytes, config_.bs_bytes, index, access.direction};
+    slots[index].direction = access.direction;
+  }
+  uint64_t start_sum_ns = 0;
+  for (uint32_t i = 0;;) {
+    slots[kOne ? 0 : ops[i].slot].stamps.start_ns = start_ns;
+    start_sum_ns += static_cast<uint64_t>(start_ns);
+    observer_.Made(ops[i], start_ns);
+    if (++i == count) break;
+    start_ns = clock_.NowNs();
+  }
+  made_ += count;
+  if (!kOne) free_first_ += count;
+  free_count_ -= count;
+  pending_first_ = 0;
+  pending_count_ = count;
+  account_->Made(start_sum_ns, in_flight());
+  return true;
+}
+
+// Free slots that may be made at now_ns, up to `most`. They become ready in the order in which they
+// became free, since think time is the same for all.
+template <typename ClockT, typename ObserverT>
+uint32_t JobLoop<ClockT, ObserverT>::ReadySlots(uint32_t most, int64_t now_ns) const {
+  uint32_t ready = 0;
+  while (ready < most && slots_[FreeSlot(ready)].ready_ns <= now_ns) ready++;
+  return ready;
+}
+
+// Hands over what is pending. False: the engine takes no more before something is reaped, or has
+// refused a request (the driver then has its turn before the next one is tried).
+template <typename ClockT, typename ObserverT>
+template <bool kHasSlat, bool kOne>
+bool JobLoop<ClockT, ObserverT>::SubmitPending() {
+  do {
+    const IoOp* const ops = pending_.data() + (kOne ? 0 : pending_first_);
+    const uint32_t offered = kOne ? 1 : pending_count_;
+    int64_t issue_ns = kHasSlat ? 0 : clock_.NowNs();
+    const int taken = engine_->Submit({ops, offered});
+    if (kHasSlat) issue_ns = clock_.NowNs();
+    now_ns_ = issue_ns;
+    account_->CountSubmitCall();
+    account_->Advance(issue_ns, in_flight());
+    observer_.Submitted(offered, taken);
+    if (taken <= 0) [[unlikely]] {
+      if (taken == 0 && submitted() > 0) return false;
+      // Nothing in flight that could make room: waiting would be for ever.
+      Refuse(ops[0], taken == 0 ? EAGAIN : -taken);
+      return false;
+    }
+    CHECK(static_cast<uint32_t>(taken) <= offered);
+    const uint32_t count = kOne ? 1 : static_cast<uint32_t>(taken);
+    Slot* const slots = slots_.data();
+    for (uint32_t i = 0; i < count; i++) {
+      const uint32_t index = kOne ? 0 : ops[i].slot;
+      slots[index].stamps.issue_ns = issue_ns;
+      observer_.Issued(index, issue_ns);
+    }
+    if (!kOne) pending_first_ += count;
+    pending_count_ -= count;
+  } while (!kOne && pending_count_ > 0 && !account_->closed());
+  return true;
+}
+
+template <typename ClockT, typename ObserverT>
+void JobLoop<ClockT, ObserverT>::Refuse(const IoOp& op, int os_errno) {
+  refused_ = true;
+  JobAccount::Batch batch = account_->BeginBatch(now_ns_);
+  account_->AddError(batch, op.direction, -os_errno);
+  account_->EndBatch(batch, 1);
+  free_[(free_first_ + free_count_) & free_mask_] = op.slot;
+  free_count_++;
+  HoldBack(1);
+  pending_first_++;
+  pending_count_--;
+}
+
+// After the close nothing more is handed over, and what is in flight is awaited up to a limit.
+template <typename ClockT, typename ObserverT>
+void JobLoop<ClockT, ObserverT>::Drain() {
+  account_->Dropped(pending_count_);
+  free_count_ += pending_count_;
+  pending_count_ = 0;
+  done_ = submitted() == 0 || now_ns_ >= account_->close_ns() + config_.drain_limit_ns;
+}
+
+template <typename ClockT, typename ObserverT>
+template <bool kOne>
+Need JobLoop<ClockT, ObserverT>::NextNeed() const {
+  Need need{.min = 1, .max = 1, .deadline_ns = account_->close_ns()};
+  if (account_->closed()) [[unlikely]] {
+    need.max = config_.iodepth;
+    need.deadline_ns += config_.drain_limit_ns;
+  } else if (!kOne) {
+    need.max = owed_ > 0 ? owed_ : config_.batch_complete;
+    // With a request left over, one completion is enough to try it again.
+    if (pending_count_ == 0) need.min = std::max(1u, std::min(need.max, submitted()));
+  }
+  if (paced_ || refused_) [[unlikely]]
+    need = PacedNeed(need);
+  need.deadline_ns = std::min(need.deadline_ns, now_ns_ + config_.wake_limit_ns);
+  return need;
+}
+
+// When a slot waits for nothing but its time.
+template <typename ClockT, typename ObserverT>
+Need JobLoop<ClockT, ObserverT>::PacedNeed(Need need) const {
+  if (account_->closed() || free_count_ == 0) return need;
+  const int64_t ready_ns = refused_ ? now_ns_ : slots_[FreeSlot(0)].ready_ns;
+  need.deadline_ns = std::min(need.deadline_ns, ready_ns);
+  return need;
+}
+
+template <typename ClockT, typename ObserverT>
+template <bool kHasSlat, bool kOne>
+void JobLoop<ClockT, ObserverT>::ReapStep(Need need) {
+  const int64_t timeout_ns = std::max<int64_t>(0, need.deadline_ns - now_ns_);
+  const int taken = engine_->Reap({completions_.data(), need.max}, need.min, timeout_ns);
+  now_ns_ = clock_.NowNs();
+  account_->Advance(now_ns_, in_flight());
+  account_->CountReapCall();
+  const auto count = static_cast<uint32_t>(std::max(taken, 0));
+  CHECK(count <= (kOne ? 1 : submitted()));
+  if (count > 0) [[likely]]
+    CompleteBatch<kHasSlat, kOne>(kOne ? 1 : count);
+  // What a timeout left behind still belongs to this batch; a slot whose think time is over does
+  // not wait for it.
+  if (!kOne) owed_ = count >= need.min || paced_ ? 0 : std::min(need.min - count, submitted());
+  if (account_->closed()) [[unlikely]]
+    Drain();
+  if (taken < 0) [[unlikely]] {
+    reap_errno_ = -taken;
+    done_ = true;
+  }
+}
+
+template <typename ClockT, typename ObserverT>
+template <bool kHasSlat, bool kOne>
+void JobLoop<ClockT, ObserverT>::CompleteBatch(uint32_t count) {
+  JobAccount& account = *account_;
+  JobAccount::Batch batch = account.BeginBatch(now_ns_);
+  const auto whole = static_cast<int32_t>(config_.bs_bytes);
+  const uint32_t iodepth = kOne ? 1 : config_.iodepth;
+  const IoCompletion* const completions = completions_.data();
+  Slot* const slots = slots_.data();
+  uint16_t* const free = free_.data();
+  const uint32_t free_end = free_first_ + free_count_;
+  const uint32_t mask = free_mask_;
+  for (uint32_t i = 0; i < count; i++) {
+    const IoCompletion completion = completions[i];
+    CHECK(completion.slot < iodepth);
+    const Slot& slot = slots[kOne ? 0 : completion.slot];
+    observer_.Completed(completion, slot.stamps, batch.now_ns);
+    if (completion.result == whole) [[likely]] {
+      account.Add<kHasSlat>(batch, slot.stamps, slot.direction);
+    } else {
+      account.AddError(batch, slot.direction, completion.result);
+    }
+    if (!kOne) free[(free_end + i) & mask] = static_cast<uint16_t>(completion.slot);
+  }
+  account.EndBatch(batch, count);
+  free_count_ += count;
+  if (paced_) [[unlikely]]
+    HoldBack(count);
+}
+
+// The `count` slots that became free last are not ready before their think time is over.
+template <typename ClockT, typename ObserverT>
+void JobLoop<ClockT, ObserverT>::HoldBack(uint32_t count) {
+  for (uint32_t i = free_count_ - count; i < free_count_; i++) {
+    slots_[FreeSlot(i)].ready_ns = now_ns_ + config_.think_time_ns;
+  }
+}
+
+}  // namespace blkfair
