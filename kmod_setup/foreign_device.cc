@@ -79,6 +79,16 @@ bool IsSwap(const KernelFs& fs, const std::string& path) {
   return false;
 }
 
+// The loop device that is made of `path`, if any: it holds neither a file nor a device for itself.
+std::optional<std::string> LoopOver(const KernelFs& fs, const std::string& path) {
+  for (const std::string& disk :
+       fs.List(fs.roots().sys + "/class/block").value_or(std::vector<std::string>())) {
+    const auto behind = fs.ReadLine(ClassDir(fs, disk) + "/loop/backing_file");
+    if (behind && *behind == path) return disk;
+  }
+  return std::nullopt;
+}
+
 // `label` says what `name` is to the device that was asked for: "it", "its partition vda1".
 std::optional<std::string> Why(const KernelFs& fs, const std::string& name,
                                const std::string& label, int deep) {
@@ -86,6 +96,9 @@ std::optional<std::string> Why(const KernelFs& fs, const std::string& name,
     return fmt::format("{} is mounted on {}", label, *where);
   }
   if (IsSwap(fs, fs.roots().dev + "/" + name)) return fmt::format("{} is a swap area", label);
+  if (const auto loop = LoopOver(fs, fs.roots().dev + "/" + name)) {
+    return fmt::format("{} is what {} is made of", label, *loop);
+  }
   const auto holders =
       fs.List(ClassDir(fs, name) + "/holders").value_or(std::vector<std::string>());
   if (!holders.empty()) {
@@ -144,11 +157,7 @@ std::optional<std::string> WhyInUse(const KernelFs& fs, const std::string& name)
 
 std::optional<std::string> WhyFileInUse(const KernelFs& fs, const std::string& path) {
   if (IsSwap(fs, path)) return "it is a swap area";
-  for (const std::string& disk :
-       fs.List(fs.roots().sys + "/class/block").value_or(std::vector<std::string>())) {
-    const auto behind = fs.ReadLine(ClassDir(fs, disk) + "/loop/backing_file");
-    if (behind && *behind == path) return fmt::format("it is what {} is made of", disk);
-  }
+  if (const auto loop = LoopOver(fs, path)) return fmt::format("{} is made of it", *loop);
   return std::nullopt;
 }
 

@@ -34,6 +34,7 @@ Record RunOne(const GuestRun& run) {
   const Scenario scenario = ShippedScenario(run.scenario, run.overrides);
   GuestOptions options;
   options.kernel = *kernel;
+  options.time = run.time;
   options.init_executable = BLKFAIR_GUEST_INIT;
   options.work_folder = folder;
   options.console_file = folder + "/console.log";
@@ -79,7 +80,7 @@ std::vector<Record> RunInGuests(const std::vector<GuestRun>& runs) {
   }
   for (std::thread& thread : threads) thread.join();
   for (size_t i = 0; i < runs.size(); i++) {
-    EXPECT_EQ(records[i].outcome, RunOutcome::kComplete)
+    EXPECT_EQ(records[i].outcome, runs[i].outcome)
         << runs[i].scenario << " on " << runs[i].kernel << ": " << records[i].outcome_why;
   }
   return records;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/guest/guest.h"
 #include "results/fairness/judge.h"
 #include "results/record.h"
 #include "scenarios/language/model.h"
@@ -21,9 +22,11 @@ struct GuestRun {
   std::string kernel;    // as --kernel takes it
   std::string scenario;  // name of a shipped one
   std::vector<std::string> overrides;
+  GuestTime time = GuestTime::kVirtual;
+  RunOutcome outcome = RunOutcome::kComplete;  // what the test expects of the run
 };
 
-// Two at a time; results in the order asked. The console of a run that is not complete stands in
+// Two at a time; results in the order asked. A run that does not end as expected fails the test. The console of a run that is not complete stands in
 // its record's outcome_why.
 std::vector<Record> RunInGuests(const std::vector<GuestRun>& runs);
 

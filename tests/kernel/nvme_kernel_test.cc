@@ -1,0 +1,179 @@
+// The NVMe fixtures and their scenarios on real kernels: what is read back, that the lopsided pair
+// passes on a fair kernel and fails on an unfair one, and what is said where a piece is missing.
+#include <gtest/gtest.h>
+
+#include "results/record_json.h"
+#include "tests/support/guest_runs.h"
+
+namespace blkfair::testing_support {
+namespace {
+
+constexpr const char* kNoSmallKernels =
+    "no small kernels here: set BLKFAIR_TEST_KERNELS to a folder with stock.bzImage and "
+    "nofair.bzImage";
+
+std::string SettingOf(const FixtureRecord& fixture, const std::string& name) {
+  for (const auto& [setting, value] : fixture.settings) {
+    if (setting == name) return value;
+  }
+  return {};
+}
+
+// The mean rate of the light job over five seeds; expects every run to end in `outcome`.
+double LightIopsOverSeeds(const std::string& kernel, Outcome outcome) {
+  std::vector<GuestRun> runs;
+  for (int seed = 1; seed <= 5; seed++) {
+    runs.push_back({kernel, "nvme_loop_lopsided", {"seed=" + std::to_string(seed)}});
+  }
+  const std::vector<Record> records = RunInGuests(runs);
+  double iops = 0;
+  for (size_t i = 0; i < records.size(); i++) {
+    if (records[i].outcome != RunOutcome::kComplete) continue;
+    iops += IopsOf(records[i], "contention", "light") / 5;
+    EXPECT_EQ(JudgeRun(runs[i], records[i]).outcome, outcome) << runs[i].overrides[0];
+  }
+  return iops;
+}
+
+TEST(NvmeLoopLopsided, PassesOnStock) {
+  const std::string kernel = SmallKernel("stock");
+  if (kernel.empty()) GTEST_SKIP() << kNoSmallKernels;
+  EXPECT_GT(LightIopsOverSeeds(kernel, Outcome::kPass), 750);
+}
+
+TEST(NvmeLoopLopsided, FailsWithoutFairness) {
+  const std::string kernel = SmallKernel("nofair");
+  if (kernel.empty()) GTEST_SKIP() << kNoSmallKernels;
+  EXPECT_LT(LightIopsOverSeeds(kernel, Outcome::kFail), 350);
+}
+
+TEST(NvmeLoopLopsided, RepeatsExactly) {
+  const std::string kernel = SmallKernel("stock").empty() ? "debian:6.12" : SmallKernel("stock");
+  const GuestRun run{kernel, "nvme_loop_lopsided", {"phase.contention.runtime=2s"}};
+  const std::vector<Record> records = RunInGuests({run, run});
+  EXPECT_FALSE(records[0].phases.empty());
+  EXPECT_EQ(ComparableJson(records[0]), ComparableJson(records[1]));
+}
+
+TEST(NvmeLoopLopsided, ReadsBackItsTagsFromModules) {
+  for (const char* kernel : {"debian:6.12", "debian:7"}) {
+    const Record record = RunInGuests({{kernel, "nvme_loop_lopsided", {}}})[0];
+    if (record.outcome != RunOutcome::kComplete) continue;
+    const FixtureRecord& ctrl = *record.FindFixture("ctrl");
+    EXPECT_TRUE(ctrl.shared) << kernel;
+    EXPECT_EQ(ctrl.nr_tags, 63U) << kernel;
+    EXPECT_EQ(ctrl.nr_reserved_tags, 1U) << kernel;
+    EXPECT_EQ(ctrl.nr_hw_queues, 1U) << kernel;
+    EXPECT_TRUE(record.FindPhase("contention")->settled) << kernel;
+  }
+}
+
+TEST(NvmeLoopLopsided, SkipsNamingTheModuleThatAnOldKernelLacks) {
+  const GuestRun run{
+      "debian:6.1", "nvme_loop_lopsided", {}, GuestTime::kVirtual, RunOutcome::kUnmet};
+  const Record record = RunInGuests({run})[0];
+  EXPECT_NE(record.outcome_why.find("nvme-loop"), std::string::npos) << record.outcome_why;
+}
+
+TEST(NvmeLoopLopsided, ManyQueuesThanCpusAreAnErrorThatNamesBoth) {
+  const GuestRun run{"debian:6.12",
+                     "nvme_loop_lopsided",
+                     {"fixture.ctrl.io_queues=3"},
+                     GuestTime::kVirtual,
+                     RunOutcome::kError};
+  const Record record = RunInGuests({run})[0];
+  EXPECT_NE(record.outcome_why.find("is 1 where 3 was asked"), std::string::npos)
+      << record.outcome_why;
+}
+
+// Short phases: what is measured does not matter.
+std::vector<std::string> Brief(std::vector<std::string> more) {
+  for (const char* phase : {"solo_light", "solo_heavy", "contention", "even"}) {
+    more.push_back(std::string("phase.") + phase + ".ramp=100ms");
+    more.push_back(std::string("phase.") + phase + ".runtime=400ms");
+  }
+  return more;
+}
+
+class NvmeQemu : public testing::TestWithParam<std::string> {};
+
+TEST_P(NvmeQemu, J01ReadsBackTheReviewersDevice) {
+  const Record record = RunInGuests({{GetParam(), "nvme_lopsided", Brief({})}})[0];
+  if (record.outcome != RunOutcome::kComplete) return;
+  const FixtureRecord& ctrl = *record.FindFixture("ctrl");
+  EXPECT_TRUE(ctrl.shared);
+  EXPECT_EQ(ctrl.nr_tags, 63U);
+  EXPECT_EQ(ctrl.nr_reserved_tags, 0U);
+  EXPECT_EQ(ctrl.nr_hw_queues, 1U);
+  EXPECT_EQ(SettingOf(ctrl, "ctrl:0 nsid"), "1");
+  EXPECT_EQ(SettingOf(ctrl, "ctrl:1 nsid"), "2");
+  EXPECT_EQ(SettingOf(ctrl, "ctrl:0 scheduler"), "none");
+  EXPECT_NE(SettingOf(ctrl, "note").find("roughly"), std::string::npos);
+  EXPECT_NE(record.FindPhase("even"), nullptr);
+}
+
+TEST_P(NvmeQemu, EveryKeyReachesTheDevice) {
+  const Record record =
+      RunInGuests({{GetParam(), "nvme_lopsided",
+                    Brief({"fixture.ctrl.queue_size=32", "fixture.ctrl.io_queues=2",
+                           "guest.vcpus=2", "fixture.ctrl.max_io_size=128KiB",
+                           "fixture.ctrl.block_size=4KiB", "fixture.ctrl.size=64MiB",
+                           "fixture.ctrl.scheduler=mq-deadline", "job.light.bs=4KiB"})}})[0];
+  if (record.outcome != RunOutcome::kComplete) return;
+  const FixtureRecord& ctrl = *record.FindFixture("ctrl");
+  EXPECT_EQ(ctrl.nr_tags, 31U);
+  EXPECT_EQ(ctrl.nr_hw_queues, 2U);
+  EXPECT_EQ(SettingOf(ctrl, "ctrl:1 scheduler"), "mq-deadline");
+  EXPECT_EQ(SettingOf(ctrl, "ctrl:1 max_sectors_kb"), "128");
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, NvmeQemu,
+                         testing::Values("debian:6.1", "debian:6.12", "debian:7"),
+                         [](const auto& param) {
+                           std::string name = param.param;
+                           std::erase_if(name, [](char c) { return c == ':' || c == '.'; });
+                           return name;
+                         });
+
+// With a service time that dwarfs the emulator's noise, in real time.
+GuestRun WithServiceTime(const std::string& kernel) {
+  return {kernel,
+          "nvme_lopsided",
+          {"fixture.ctrl.service_time=20ms", "phase.solo_light.runtime=25s",
+           "phase.contention.runtime=25s", "phase.solo_heavy.runtime=3s", "phase.even.runtime=10s",
+           "phase.solo_light.ramp=2s", "phase.contention.ramp=2s", "phase.solo_heavy.ramp=2s",
+           "phase.even.ramp=2s"},
+          GuestTime::kReal};
+}
+
+double LightP99(const Record& record) {
+  const auto p99 = LatencyOf(record, "contention", "light").histogram().Quantile(0.99);
+  EXPECT_TRUE(p99);
+  return p99 ? static_cast<double>(p99->ns) : 0;
+}
+
+TEST(NvmeLopsided, PassesOnStock) {
+  const std::string kernel = SmallKernel("stock");
+  if (kernel.empty()) GTEST_SKIP() << kNoSmallKernels;
+  const GuestRun run = WithServiceTime(kernel);
+  const Record record = RunInGuests({run})[0];
+  if (record.outcome != RunOutcome::kComplete) return;
+  EXPECT_LT(LightP99(record), 60e6);
+  EXPECT_EQ(JudgeRun(run, record).outcome, Outcome::kPass);
+}
+
+TEST(NvmeLopsided, FailsWithoutFairness) {
+  const std::string kernel = SmallKernel("nofair");
+  if (kernel.empty()) GTEST_SKIP() << kNoSmallKernels;
+  GuestRun run = WithServiceTime(kernel);
+  run.overrides.push_back("phase.contention.runtime=80s");  // p99 needs 1000 of its few I/Os
+  const Record record = RunInGuests({run})[0];
+  if (record.outcome != RunOutcome::kComplete) return;
+  EXPECT_GT(LightP99(record), 65e6);
+  const Judgement judgement = JudgeRun(run, record);
+  EXPECT_EQ(judgement.outcome, Outcome::kFail);
+  EXPECT_EQ(FindVerdict(judgement, "light_p99")->outcome, Outcome::kFail);
+}
+
+}  // namespace
+}  // namespace blkfair::testing_support
