@@ -266,11 +266,19 @@ TEST(Qemu, VirtualTimeTakesNothingFromTheHost) {
   const std::string text = Joined(spec);
   for (const char* word :
        {"-nodefaults ", "-no-user-config ", "-smp 1 ", "-m 1024 ", "tcg,thread=single",
-        "shift=3,sleep=off", "base=2024-01-01,clock=vm", "-seed 1 ", "file:odd,,name ", "file:r ",
-        "nokaslr", "tsc=reliable", "mitigations=off", "panic=-1", "null_blk.nr_devices=0"}) {
+        "shift=3,sleep=off,rr=record", "base=2024-01-01,clock=vm", "-seed 1 ", "file:odd,,name ",
+        "file:r ", "nokaslr", "tsc=reliable", "mitigations=off", "panic=-1",
+        "null_blk.nr_devices=0"}) {
     EXPECT_NE(text.find(word), std::string::npos) << word;
   }
   EXPECT_EQ(text.find("kvm"), std::string::npos);
+}
+
+TEST(Qemu, DevicesOfItsOwnAreNotRecorded) {
+  QemuSpec spec;
+  spec.device_arguments = {"-device", "nvme,serial=x"};
+  EXPECT_NE(Joined(spec).find("-icount shift=3,sleep=off "), std::string::npos);
+  EXPECT_NE(Joined(spec).find("-device nvme,serial=x "), std::string::npos);
 }
 
 TEST(Qemu, RealTimeIsNotCounted) {
