@@ -30,7 +30,7 @@ struct FixtureContext {
   // Waits `ns` of the run's own time; returns false when the user interrupted.
   std::function<bool(int64_t ns)> sleep;
   // The devices, by serial number or path, whose data the command line allows to destroy.
-  std::vector<std::string> destroy;
+  std::vector<std::string> destroy = {};
   NvmeIdentifier* nvme = nullptr;  // null where no NVMe device of others is reached: in a guest
 };
 
