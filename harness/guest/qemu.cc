@@ -50,12 +50,12 @@ std::string KernelCommandLine(const QemuSpec& spec) {
 }
 
 // shift=3: 8 ns of guest time an instruction. sleep=off: idle time is skipped. rr=record, for its
-// lock and not for its log: it keeps QEMU's main loop from skipping idle time while the CPU's thread
-// has halted but not yet accounted for its last instructions. (So we read icount_start_warp_timer
-// and rr_cpu_thread_fn; the cause is not proven. Seen with QEMU 7.2 on a busy host, pinned: of runs
-// with the same input 5 of 50 differed without it; with it none of 36, 20 of them not even pinned,
-// for the same processor time.) Not with devices of QEMU's own: their I/O never completes then
-// (nvme on null-co, 7.2), and would not repeat anyway.
+// lock and not for its log: it keeps QEMU's main loop from skipping idle time while the CPU's
+// thread has halted but not yet accounted for its last instructions. (So we read
+// icount_start_warp_timer and rr_cpu_thread_fn; the cause is not proven. Seen with QEMU 7.2 on a
+// busy host, pinned: of runs with the same input 5 of 50 differed without it; with it none of 36,
+// 20 of them not even pinned, for the same processor time.) Not with devices of QEMU's own: their
+// I/O never completes then (nvme on null-co, 7.2), and would not repeat anyway.
 std::string InstructionCounting(const QemuSpec& spec) {
   std::string options = "shift=3,sleep=off";
   if (spec.device_arguments.empty()) options += ",rr=record,rrfile=/dev/null";
