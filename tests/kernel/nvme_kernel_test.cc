@@ -75,7 +75,7 @@ TEST(NvmeLoopLopsided, SkipsNamingTheModuleThatAnOldKernelLacks) {
   EXPECT_NE(record.outcome_why.find("nvme-loop"), std::string::npos) << record.outcome_why;
 }
 
-TEST(NvmeLoopLopsided, ManyQueuesThanCpusAreAnErrorThatNamesBoth) {
+TEST(NvmeLoopLopsided, MoreQueuesThanCpusAreAnErrorThatNamesBoth) {
   const GuestRun run{"debian:6.12",
                      "nvme_loop_lopsided",
                      {"fixture.ctrl.io_queues=3"},
@@ -135,44 +135,50 @@ INSTANTIATE_TEST_SUITE_P(Kernels, NvmeQemu,
                            return name;
                          });
 
-// With a service time that dwarfs the emulator's noise, in real time.
+// With a service time that dwarfs the emulator's noise, in real time; the light job's phases as
+// long as they are.
 GuestRun WithServiceTime(const std::string& kernel) {
   return {kernel,
           "nvme_lopsided",
-          {"fixture.ctrl.service_time=20ms", "phase.solo_light.runtime=25s",
-           "phase.contention.runtime=25s", "phase.solo_heavy.runtime=3s", "phase.even.runtime=10s",
-           "phase.solo_light.ramp=2s", "phase.contention.ramp=2s", "phase.solo_heavy.ramp=2s",
-           "phase.even.ramp=2s"},
+          {"fixture.ctrl.service_time=20ms", "phase.solo_heavy.runtime=3s",
+           "phase.even.runtime=10s", "phase.solo_light.ramp=2s", "phase.contention.ramp=2s",
+           "phase.solo_heavy.ramp=2s", "phase.even.ramp=2s"},
           GuestTime::kReal};
 }
 
-double LightP99(const Record& record) {
-  const auto p99 = LatencyOf(record, "contention", "light").histogram().Quantile(0.99);
-  EXPECT_TRUE(p99);
-  return p99 ? static_cast<double>(p99->ns) : 0;
+// p95: where it starves, the light job may not make the 1000 I/Os that p99 needs.
+double LightP95(const Record& record) {
+  const auto p95 = LatencyOf(record, "contention", "light").histogram().Quantile(0.95);
+  EXPECT_TRUE(p95);
+  return p95 ? static_cast<double>(p95->ns) : 0;
 }
 
 TEST(NvmeLopsided, PassesOnStock) {
   const std::string kernel = SmallKernel("stock");
   if (kernel.empty()) GTEST_SKIP() << kNoSmallKernels;
   const GuestRun run = WithServiceTime(kernel);
-  const Record record = RunInGuests({run})[0];
-  if (record.outcome != RunOutcome::kComplete) return;
-  EXPECT_LT(LightP99(record), 60e6);
-  EXPECT_EQ(JudgeRun(run, record).outcome, Outcome::kPass);
+  // Real time on a host that others use too: its noise can only do harm, so one good run is enough.
+  for (int attempt = 1;; attempt++) {
+    const Record record = RunInGuests({run})[0];
+    if (record.outcome != RunOutcome::kComplete) return;
+    const Outcome outcome = JudgeRun(run, record).outcome;
+    if (outcome != Outcome::kPass && attempt < 3) continue;
+    EXPECT_EQ(outcome, Outcome::kPass);
+    EXPECT_LT(LightP95(record), 60e6);
+    return;
+  }
 }
 
 TEST(NvmeLopsided, FailsWithoutFairness) {
   const std::string kernel = SmallKernel("nofair");
   if (kernel.empty()) GTEST_SKIP() << kNoSmallKernels;
-  GuestRun run = WithServiceTime(kernel);
-  run.overrides.push_back("phase.contention.runtime=80s");  // p99 needs 1000 of its few I/Os
+  const GuestRun run = WithServiceTime(kernel);
   const Record record = RunInGuests({run})[0];
   if (record.outcome != RunOutcome::kComplete) return;
-  EXPECT_GT(LightP99(record), 65e6);
+  EXPECT_GT(LightP95(record), 65e6);
   const Judgement judgement = JudgeRun(run, record);
   EXPECT_EQ(judgement.outcome, Outcome::kFail);
-  EXPECT_EQ(FindVerdict(judgement, "light_p99")->outcome, Outcome::kFail);
+  EXPECT_EQ(FindVerdict(judgement, "light_rate")->outcome, Outcome::kFail);
 }
 
 }  // namespace
