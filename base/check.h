@@ -5,8 +5,8 @@ namespace blkfair {
 [[noreturn]] void CheckFailed(const char* file, int line, const char* condition);
 }  // namespace blkfair
 
-#define CHECK(condition)                                       \
-  do {                                                         \
-    if (!(condition)) [[unlikely]]                             \
-      ::blkfair::CheckFailed(__FILE__, __LINE__, #condition);  \
+#define CHECK(condition)                                      \
+  do {                                                        \
+    if (!(condition)) [[unlikely]]                            \
+      ::blkfair::CheckFailed(__FILE__, __LINE__, #condition); \
   } while (false)

@@ -3,9 +3,8 @@
 // can hand it virtual time.
 #pragma once
 
-#include <ctime>
-
 #include <cstdint>
+#include <ctime>
 #include <string>
 
 namespace blkfair {
@@ -42,9 +41,9 @@ class ManualClockView {
 
 // What the record says about the clock of a run.
 struct ClockFacts {
-  std::string source;         // "CLOCK_MONOTONIC" or "virtual"
-  double read_cost_ns = 0;    // mean over a short loop on this clock
-  std::string clocksource;    // the kernel's current_clocksource; empty where there is none
+  std::string source;       // "CLOCK_MONOTONIC" or "virtual"
+  double read_cost_ns = 0;  // mean over a short loop on this clock
+  std::string clocksource;  // the kernel's current_clocksource; empty where there is none
 };
 
 }  // namespace blkfair

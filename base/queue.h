@@ -12,19 +12,19 @@ enum class QueueKind : uint8_t { kBlock, kChar, kFile, kSim };
 // What the sim executor needs to know of a simulated queue. Queues of one `group` share its tags.
 struct SimQueueSpec {
   std::string group;
-  std::string policy;          // "fair": like hctx_may_queue; "fcfs": first come, first served
-  uint32_t tags = 0;           // of the whole group
-  int64_t service_ns = 0;      // mean service time of one request
-  double service_cv = 0;       // coefficient of variation of the service time; 0 = constant
-  bool shared = true;          // false: the queue has `tags` of its own
+  std::string policy;      // "fair": like hctx_may_queue; "fcfs": first come, first served
+  uint32_t tags = 0;       // of the whole group
+  int64_t service_ns = 0;  // mean service time of one request
+  double service_cv = 0;   // coefficient of variation of the service time; 0 = constant
+  bool shared = true;      // false: the queue has `tags` of its own
 };
 
 struct Queue {
-  std::string fixture;      // name of the fixture in the scenario
-  uint32_t index = 0;       // position within the fixture
+  std::string fixture;  // name of the fixture in the scenario
+  uint32_t index = 0;   // position within the fixture
   QueueKind kind = QueueKind::kBlock;
-  std::string disk;         // kernel name, "nullb0": the key of sysfs and debugfs
-  std::string path;         // "/dev/nullb0": what engines open
+  std::string disk;  // kernel name, "nullb0": the key of sysfs and debugfs
+  std::string path;  // "/dev/nullb0": what engines open
   uint64_t size_bytes = 0;
   uint32_t logical_block_bytes = 512;
   uint32_t dma_alignment_bytes = 4;

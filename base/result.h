@@ -5,8 +5,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <utility>
+
+#include <tl/expected.hpp>
 
 namespace blkfair {
 
@@ -47,17 +48,17 @@ tl::unexpected<Error> FailErrno(int os_errno, std::string_view what,
 #define BLKFAIR_CONCAT(a, b) BLKFAIR_CONCAT_INNER(a, b)
 
 // Returns the error of `expr` (a Result<...>) from the current function, if it has one.
-#define RETURN_IF_ERROR(expr)                                          \
-  do {                                                                 \
-    if (auto result_ = (expr); !result_) {                             \
+#define RETURN_IF_ERROR(expr)                                                \
+  do {                                                                       \
+    if (auto result_ = (expr); !result_) {                                   \
       return ::tl::unexpected<::blkfair::Error>(std::move(result_.error())); \
-    }                                                                  \
+    }                                                                        \
   } while (false)
 
 // ASSIGN_OR_RETURN(const int x, F()): declares x, or returns F's error.
 #define ASSIGN_OR_RETURN(lhs, expr) \
   ASSIGN_OR_RETURN_INNER(BLKFAIR_CONCAT(result_, __LINE__), lhs, expr)
-#define ASSIGN_OR_RETURN_INNER(tmp, lhs, expr)                        \
-  auto tmp = (expr);                                                  \
+#define ASSIGN_OR_RETURN_INNER(tmp, lhs, expr)                                 \
+  auto tmp = (expr);                                                           \
   if (!tmp) return ::tl::unexpected<::blkfair::Error>(std::move(tmp.error())); \
   lhs = std::move(*tmp)

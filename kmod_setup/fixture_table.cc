@@ -13,12 +13,8 @@ extern const FixtureInfo kSimFixtureInfo;
 
 namespace {
 constexpr std::array kFixtures = {
-    &kDeviceFixtureInfo,
-    &kNullBlkFixtureInfo,
-    &kNvmeFixtureInfo,
-    &kNvmeLoopFixtureInfo,
-    &kNvmeQemuFixtureInfo,
-    &kSimFixtureInfo,
+    &kDeviceFixtureInfo,   &kNullBlkFixtureInfo,  &kNvmeFixtureInfo,
+    &kNvmeLoopFixtureInfo, &kNvmeQemuFixtureInfo, &kSimFixtureInfo,
 };
 }  // namespace
 

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -98,7 +99,9 @@ std::vector<std::string> RunCommand::Overrides() const {
 }
 
 std::string RunCommand::RepeatCommand(const LoadedScenario& loaded) const {
-  std::string command = fmt::format("blkfair run {}", ShellQuoted(loaded.path));
+  // As it was called: what a shell finds again.
+  std::string command =
+      fmt::format("{} run {}", ShellQuoted(program_invocation_name), ShellQuoted(loaded.path));
   if (IsSimulated(loaded.scenario)) {
     // Neither a guest nor this host has a part in it.
   } else if (on_ == "host") {

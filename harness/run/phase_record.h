@@ -17,7 +17,6 @@ std::vector<MeteredQueue> MeteredQueuesOf(const PhasePlan& plan, const std::vect
 // Fills window, jobs and queues (without occupancy). A queue's series is the sum of its jobs'; its
 // longest gap is exact with one job on it, and otherwise the smallest of its jobs' (the true one is
 // not longer).
-void FillPhaseRecord(const std::vector<Queue>& queues, PhaseResult result,
-                     PhaseRecord* record);
+void FillPhaseRecord(const std::vector<Queue>& queues, PhaseResult result, PhaseRecord* record);
 
 }  // namespace blkfair

@@ -26,8 +26,8 @@ struct GuestRun {
   RunOutcome outcome = RunOutcome::kComplete;  // what the test expects of the run
 };
 
-// Two at a time; results in the order asked. A run that does not end as expected fails the test. The console of a run that is not complete stands in
-// its record's outcome_why.
+// Two at a time; results in the order asked. A run that does not end as expected fails the test.
+// The console of a run that is not complete stands in its record's outcome_why.
 std::vector<Record> RunInGuests(const std::vector<GuestRun>& runs);
 
 // Judges a record of `run` by its own scenario.
