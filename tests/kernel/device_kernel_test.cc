@@ -233,5 +233,30 @@ TEST_F(Foreign, J14NvmeNamespacesBySerialAndPath) {
   ExpectIn(output, "write: exit 0");
 }
 
+// The other way round: what blkfair made itself, on the host's own kernel.
+TEST_F(Foreign, TheTargetOfNvmeLoopIsTakenDownInOrderAndAfterAKill) {
+  AddScenario("loop", "kind = 'nvme_loop'\nservice_time = '20ms'", "randread");
+  AddFile("/bin/sleep", "/bin/sleep");
+  command_.modules.insert(command_.modules.end(), {"null_blk", "nvme-loop"});
+  const std::string left =
+      "echo \"left: $(ls /sys/kernel/config/nvmet/subsystems /sys/kernel/config/nvmet/ports "
+      "/sys/kernel/config/nullb /sys/class/nvme /.local/state/blkfair/journals 2> /dev/null)\" "
+      "$(ls -d /sys/module/nvme_loop /sys/module/nvmet /sys/module/null_blk 2> /dev/null);";
+  const std::string output =
+      Run("check whole /loop.toml;" + left +
+          "blkfair run --on host -q --force --out /tmp/out /loop.toml --set phase.alone.runtime=60s"
+          " & pid=$!; until ls -d /sys/class/nvme/nvme*; do sleep 0.1; done; sleep 1; kill -9 $pid;"
+          "wait; echo \"during: $(ls /sys/kernel/config/nvmet/subsystems)\"; blkfair clean;" +
+          left + "blkfair clean");
+  ExpectIn(output, "whole: exit 0");
+  ExpectIn(output, "during: bf-disk");
+  // Of all these folders only that of the journals is still there, and it is empty.
+  const std::string nothing = "left: /.local/state/blkfair/journals:\n";
+  const size_t first = output.find(nothing);
+  ASSERT_NE(first, std::string::npos) << output;
+  EXPECT_NE(output.find(nothing, first + 1), std::string::npos) << output;
+  ExpectIn(output, "0 journals undone");
+}
+
 }  // namespace
 }  // namespace blkfair
