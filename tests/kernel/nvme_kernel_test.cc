@@ -112,21 +112,6 @@ TEST_P(NvmeQemu, J01ReadsBackTheReviewersDevice) {
   EXPECT_NE(record.FindPhase("even"), nullptr);
 }
 
-TEST_P(NvmeQemu, EveryKeyReachesTheDevice) {
-  const Record record =
-      RunInGuests({{GetParam(), "nvme_lopsided",
-                    Brief({"fixture.ctrl.queue_size=32", "fixture.ctrl.io_queues=2",
-                           "guest.vcpus=2", "fixture.ctrl.max_io_size=128KiB",
-                           "fixture.ctrl.block_size=4KiB", "fixture.ctrl.size=64MiB",
-                           "fixture.ctrl.scheduler=mq-deadline", "job.light.bs=4KiB"})}})[0];
-  if (record.outcome != RunOutcome::kComplete) return;
-  const FixtureRecord& ctrl = *record.FindFixture("ctrl");
-  EXPECT_EQ(ctrl.nr_tags, 31U);
-  EXPECT_EQ(ctrl.nr_hw_queues, 2U);
-  EXPECT_EQ(SettingOf(ctrl, "ctrl:1 scheduler"), "mq-deadline");
-  EXPECT_EQ(SettingOf(ctrl, "ctrl:1 max_sectors_kb"), "128");
-}
-
 INSTANTIATE_TEST_SUITE_P(Kernels, NvmeQemu,
                          testing::Values("debian:6.1", "debian:6.12", "debian:7"),
                          [](const auto& param) {
@@ -134,6 +119,22 @@ INSTANTIATE_TEST_SUITE_P(Kernels, NvmeQemu,
                            std::erase_if(name, [](char c) { return c == ':' || c == '.'; });
                            return name;
                          });
+
+TEST(NvmeQemuKeys, EveryKeyReachesTheDevice) {
+  const Record record =
+      RunInGuests({{"debian:6.12", "nvme_lopsided",
+                    Brief({"fixture.ctrl.queue_size=32", "fixture.ctrl.io_queues=2",
+                           "guest.vcpus=2", "fixture.ctrl.max_io_size=128KiB",
+                           "fixture.ctrl.block_size=4KiB", "fixture.ctrl.size=64MiB",
+                           "fixture.ctrl.scheduler=mq-deadline", "job.light.bs=4KiB"}),
+                    GuestTime::kReal}})[0];
+  if (record.outcome != RunOutcome::kComplete) return;
+  const FixtureRecord& ctrl = *record.FindFixture("ctrl");
+  EXPECT_EQ(ctrl.nr_tags, 31U);
+  EXPECT_EQ(ctrl.nr_hw_queues, 2U);
+  EXPECT_EQ(SettingOf(ctrl, "ctrl:1 scheduler"), "mq-deadline");
+  EXPECT_EQ(SettingOf(ctrl, "ctrl:1 max_sectors_kb"), "128");
+}
 
 // With a service time that dwarfs the emulator's noise, in real time; the light job's phases as
 // long as they are.
