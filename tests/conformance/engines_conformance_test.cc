@@ -67,7 +67,7 @@ TEST_P(EngineConformance, EveryIoIsStampedOnceAndComesBackOnce) {
 }
 
 TEST_P(EngineConformance, LatenciesAddUpWhereSlatIsMeasuredAndItIsAbsentElsewhere) {
-  Open();
+  Open({.iodepth = 32, .batch_submit = 8, .batch_complete = 8});
   Witness witness = MakeWitness();
   const JobRecord record = bench_->Run(bench_->engine(), &witness);
   const DirectionRecord& reads = record.directions.front();

@@ -76,6 +76,36 @@ TEST(JobLoopAccount, DirectionsAreKeptApart) {
   EXPECT_NEAR(static_cast<double>(record.directions[0].ios), 500, 60);
 }
 
+TEST(JobLoopAccount, EveryIoOfABatchIsCountedWithItsOwnLatencies) {
+  Crank crank({.loop = {.iodepth = 6, .batch_submit = 4, .batch_complete = 6},
+               .rw = Rw::kRandRw,
+               .ramp_ns = 0,
+               .runtime_ns = 1'000'000});
+  crank.engine.submit_cost_ns = 7;
+  int64_t at = 0;
+  crank.Submit();  // four issued at 7, two at 14; later ones likewise, after each batch
+  for (int batch = 0; batch < 50; batch++) crank.FinishAt(at += 100, 6);
+  const JobRecord record = crank.Finish();
+  ASSERT_EQ(record.directions.size(), 2u);
+  uint64_t ios = 0;
+  uint64_t slat_sum_ns = 0;
+  uint64_t lat_sum_ns = 0;
+  for (const DirectionRecord& direction : record.directions) {
+    EXPECT_EQ(direction.slat->count(), direction.ios);
+    EXPECT_EQ(direction.clat.count(), direction.ios);
+    EXPECT_EQ(direction.clat.histogram().total(), direction.ios);
+    EXPECT_EQ(direction.slat->sum_ns() + direction.clat.sum_ns(), direction.lat.sum_ns());
+    EXPECT_EQ(direction.clat.min_ns(), 86);
+    EXPECT_EQ(direction.clat.max_ns(), 93);
+    ios += direction.ios;
+    slat_sum_ns += direction.slat->sum_ns();
+    lat_sum_ns += direction.lat.sum_ns();
+  }
+  EXPECT_EQ(ios, 300u);
+  EXPECT_EQ(slat_sum_ns, 300u * 7);
+  EXPECT_EQ(lat_sum_ns, 50u * (4 * 100 + 2 * 93));
+}
+
 TEST(JobLoopAccount, TheGapCountsFromTheOpeningOfTheWindow) {
   Crank crank({.loop = {.iodepth = 1}});
   crank.Submit();
