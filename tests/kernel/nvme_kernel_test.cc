@@ -179,7 +179,7 @@ TEST(NvmeLopsided, FailsWithoutFairness) {
   EXPECT_GT(LightP95(record), 65e6);
   const Judgement judgement = JudgeRun(run, record);
   EXPECT_EQ(judgement.outcome, Outcome::kFail);
-  EXPECT_EQ(FindVerdict(judgement, "light_rate")->outcome, Outcome::kFail);
+  EXPECT_EQ(FindVerdict(judgement, "heavy_share")->outcome, Outcome::kFail);
 }
 
 }  // namespace
