@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "harness/run/catalog.h"
-#include "results/fairness/assertion.h"
 #include "scenarios/language/canonical.h"
 #include "scenarios/language/reader.h"
 
@@ -58,9 +57,6 @@ Result<std::vector<LoadedScenario>> LoadScenarios(const std::vector<std::string>
       problems += scenario.error().size();
       continue;
     }
-    const std::vector<std::string> unjudgeable = AssertionProblems(*scenario);
-    for (const std::string& problem : unjudgeable) fmt::print(stderr, "{}: {}\n", file, problem);
-    problems += unjudgeable.size();
     LoadedScenario row;
     row.path = file;
     row.scenario = std::move(*scenario);

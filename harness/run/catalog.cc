@@ -35,6 +35,7 @@ Catalog Gather() {
     part.check = assertion->check;
     catalog.assertions.push_back(part);
   }
+  catalog.assertion_problems = AssertionProblems;
   return catalog;
 }
 

@@ -41,11 +41,8 @@ struct JudgeInput {
 
 // What is wrong with an assertion in its scenario, seen as a whole: a job that has no part in the
 // phase, a slowdown without a solo phase, completion latencies compared across engines.
-// One sentence each, without the assertion's name.
+// One sentence each, without the assertion's name. The scenario reader asks it (see Catalog).
 std::vector<std::string> AssertionProblems(const Scenario& scenario, const AssertSpec& spec);
-// Of all assertions, each "assert NAME: ...". What `check` and `run` refuse before touching
-// anything: exit code 2.
-std::vector<std::string> AssertionProblems(const Scenario& scenario);
 
 // A row of the assertion table. Adding an assertion: a file <name>_assertion.cc that defines
 // k<Name>AssertionInfo, and a line in assertion_table.cc.

@@ -97,14 +97,4 @@ std::vector<std::string> AssertionProblems(const Scenario& scenario, const Asser
   return problems;
 }
 
-std::vector<std::string> AssertionProblems(const Scenario& scenario) {
-  std::vector<std::string> all;
-  for (const AssertSpec& spec : scenario.asserts) {
-    for (const std::string& problem : AssertionProblems(scenario, spec)) {
-      all.push_back(fmt::format("assert {}: {}", spec.name, problem));
-    }
-  }
-  return all;
-}
-
 }  // namespace blkfair

@@ -12,6 +12,9 @@
 
 namespace blkfair {
 
+struct AssertSpec;
+struct Scenario;
+
 struct PartInfo {
   std::string_view name;
   std::string_view help;
@@ -28,6 +31,9 @@ struct Catalog {
   std::vector<PartInfo> engines;
   std::vector<PartInfo> fixtures;
   std::vector<PartInfo> assertions;
+  // What is wrong with an assertion in its scenario, one sentence each. Asked once everything else
+  // is in order. May be null.
+  std::vector<std::string> (*assertion_problems)(const Scenario&, const AssertSpec&) = nullptr;
 };
 
 const PartInfo* FindPart(std::span<const PartInfo> parts, std::string_view name);

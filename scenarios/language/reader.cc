@@ -37,6 +37,7 @@ class Reading {
     std::vector<std::string> assert_names;
     CollectNames("assert", "assertion", &assert_names);
     for (const Node& table : Tables("assert")) ReadAssert(table);
+    CheckAssertionsInScenario();
     return std::move(scenario_);
   }
 
@@ -105,6 +106,7 @@ class Reading {
   const PartInfo* EngineOf(const Node& table, const Referents::Fixture* fixture);
   void CheckStartDelays(const Node& table, const PhaseSpec& phase);
   void CheckJobsRun();
+  void CheckAssertionsInScenario();
   std::vector<std::string> AssertPhases(const Node& table, const ParamValues& values);
 
   const Catalog& catalog_;
@@ -275,6 +277,20 @@ void Reading::ReadAssert(const Node& table) {
       values.Has("contention") ? ContentionFrom(values.String("contention")) : contention_;
   assertion.params = std::move(*params);
   scenario_.asserts.push_back(std::move(assertion));
+}
+
+// Only in a scenario without another problem: what hangs together with a faulty table cannot be
+// judged, and every [[assert]] has its row.
+void Reading::CheckAssertionsInScenario() {
+  if (problems_.count() > 0 || catalog_.assertion_problems == nullptr) return;
+  const std::span<const Node> tables = Tables("assert");
+  for (size_t i = 0; i < tables.size(); i++) {
+    const AssertSpec& assertion = scenario_.asserts[i];
+    for (const std::string& problem : catalog_.assertion_problems(scenario_, assertion)) {
+      problems_.Add(tables[i].place,
+                    fmt::format("assertion {}: {}", Quote(assertion.name), problem));
+    }
+  }
 }
 
 }  // namespace

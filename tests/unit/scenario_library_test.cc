@@ -1,6 +1,7 @@
 // The real parts and the shipped scenarios, as the scenario language sees them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -36,6 +37,22 @@ TEST(ScenarioLibrary, EveryShippedScenarioReadsAndKeepsItsCanonicalForm) {
     EXPECT_EQ(CanonicalToml(*again, TheCatalog()), canonical);
   }
   EXPECT_GE(scenarios, 6u);
+}
+
+TEST(ScenarioLibrary, AssertionThatCannotBeJudgedIsReportedWhereItStands) {
+  const auto text = ReadWholeFile(BLKFAIR_SCENARIOS "/lopsided_null_blk.toml");
+  ASSERT_TRUE(text) << text.error().message;
+  const std::string lost =
+      *text +
+      "\n[[assert]]\nname = \"lost\"\nkind = \"gap\"\nphase = \"solo_heavy\"\njob = "
+      "\"light\"\nmax = \"1s\"\n";
+  const auto line = std::count(text->begin(), text->end(), '\n') + 2;
+  const auto scenario = ParseScenario(lost, "lost.toml", TheCatalog(), {});
+  ASSERT_FALSE(scenario.has_value());
+  ASSERT_EQ(scenario.error().size(), 1U);
+  EXPECT_EQ(scenario.error()[0].ToString(),
+            "lost.toml:" + std::to_string(line) +
+                ":1: assertion \"lost\": light has no part in phase solo_heavy");
 }
 
 TEST(ScenarioLibrary, KeyReferenceIsTheOneThatThePartsPublish) {
