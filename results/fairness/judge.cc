@@ -175,7 +175,12 @@ std::string_view RunOutcomeWord(const Judgement& judgement) {
 
 Judgement Judge(const Scenario& scenario, std::span<const Record> records) {
   CHECK(!records.empty());
-  std::vector<std::string> problems = AssertionProblems(scenario);
+  std::vector<std::string> problems;
+  for (const AssertSpec& spec : scenario.asserts) {
+    for (const std::string& problem : AssertionProblems(scenario, spec)) {
+      problems.push_back(fmt::format("assertion \"{}\": {}", spec.name, problem));
+    }
+  }
   for (const Record& record : records) {
     if (record.scenario_hash == records.front().scenario_hash) continue;
     if (record.outcome == RunOutcome::kDied) continue;  // it may not have got that far
