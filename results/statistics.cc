@@ -4,11 +4,28 @@
 #include <cmath>
 #include <limits>
 
+#include <boost/math/distributions/binomial.hpp>
+#include <boost/math/distributions/students_t.hpp>
+
 #include "base/check.h"
 
 namespace blkfair {
 
 namespace {
+
+constexpr size_t kMostRepeats = 10'000;
+
+// Two-sided: how many standard errors hold `confidence`.
+double TQuantile(size_t n, double confidence) {
+  const boost::math::students_t distribution(static_cast<double>(n - 1));
+  return boost::math::quantile(distribution, 0.5 + confidence / 2);
+}
+
+double HalfWidth(const Summary& summary, double confidence, double resolution) {
+  const double width = TQuantile(summary.n, confidence) * *summary.stddev /
+                       std::sqrt(static_cast<double>(summary.n));
+  return std::max(width, resolution);
+}
 
 double WeightOf(std::span<const double> weights, size_t i) {
   return weights.empty() ? 1.0 : weights[i];
@@ -31,6 +48,86 @@ Summary Summarise(std::span<const double> values) {
     summary.stddev = std::sqrt(squares / (n - 1));
   }
   return summary;
+}
+
+std::optional<Estimate> EstimateMean(std::span<const double> values, double confidence,
+                                     double resolution) {
+  if (values.size() < 2) return std::nullopt;
+  const Summary summary = Summarise(values);
+  const double half = HalfWidth(summary, confidence, resolution);
+  return Estimate{summary.n, summary.mean, summary.mean - half, summary.mean + half, half, false};
+}
+
+std::optional<Estimate> EstimateFactor(std::span<const double> values, double confidence,
+                                       double resolution, double floor) {
+  if (values.size() < 2) return std::nullopt;
+  std::vector<double> logs;
+  for (const double value : values) {
+    const double raised = std::max(value, floor);
+    if (raised <= 0) return std::nullopt;
+    logs.push_back(std::log(raised));
+  }
+  const Summary summary = Summarise(logs);
+  const double half = HalfWidth(summary, confidence, std::log1p(resolution));
+  return Estimate{summary.n,
+                  std::exp(summary.mean),
+                  std::exp(summary.mean - half),
+                  std::exp(summary.mean + half),
+                  half,
+                  true};
+}
+
+std::optional<Estimate> EstimateMedian(std::span<const double> values, double confidence) {
+  if (values.empty()) return std::nullopt;
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  const size_t n = sorted.size();
+  // The k-th smallest and the k-th largest miss the median with probability 2 P(B(n, 1/2) < k).
+  const boost::math::binomial coins(static_cast<double>(n), 0.5);
+  size_t k = 0;
+  while (k < n / 2 && 2 * boost::math::cdf(coins, static_cast<double>(k)) <= 1 - confidence) k++;
+  if (k == 0) return std::nullopt;
+  const double median = n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+  const double low = sorted[k - 1];
+  const double high = sorted[n - k];
+  return Estimate{n, median, low, high, (high - low) / 2, false};
+}
+
+std::optional<size_t> RepeatsToDecide(const Estimate& estimate, double bound, double confidence) {
+  const double distance =
+      estimate.logarithmic ? (bound > 0 ? std::fabs(std::log(estimate.value) - std::log(bound)) : 0)
+                           : std::fabs(estimate.value - bound);
+  if (distance == 0 || estimate.n < 2) return std::nullopt;
+  const double stddev = estimate.half_width * std::sqrt(static_cast<double>(estimate.n)) /
+                        TQuantile(estimate.n, confidence);
+  for (size_t n = estimate.n + 1; n <= kMostRepeats; n += std::max<size_t>(1, n / 50)) {
+    const double half = TQuantile(n, confidence) * stddev / std::sqrt(static_cast<double>(n));
+    if (half < distance) return n;
+  }
+  return std::nullopt;
+}
+
+std::vector<bool> HolmSignificant(std::span<const double> p_values, double alpha) {
+  std::vector<size_t> order(p_values.size());
+  for (size_t i = 0; i < order.size(); i++) order[i] = i;
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return p_values[a] < p_values[b]; });
+  std::vector<bool> significant(p_values.size(), false);
+  for (size_t rank = 0; rank < order.size(); rank++) {
+    if (p_values[order[rank]] > alpha / static_cast<double>(order.size() - rank)) break;
+    significant[order[rank]] = true;
+  }
+  return significant;
+}
+
+double TTestP(std::span<const double> values, double expected) {
+  if (values.size() < 2) return 1;
+  const Summary summary = Summarise(values);
+  const double error = *summary.stddev / std::sqrt(static_cast<double>(summary.n));
+  if (error == 0) return summary.mean == expected ? 1 : 0;
+  const boost::math::students_t distribution(static_cast<double>(summary.n - 1));
+  return 2 * boost::math::cdf(
+                 boost::math::complement(distribution, std::fabs(summary.mean - expected) / error));
 }
 
 std::optional<double> Jain(std::span<const double> values, std::span<const double> weights) {

@@ -28,6 +28,10 @@ struct Verdict {
   std::string bound;     // "<= 1.3", "0.48 .. 0.52"
   std::string why;       // one sentence: the numbers behind it, or what would settle it
   std::optional<double> observed_value;  // in base units, for JSON
+  // Over repeats: how many there are, and the interval that holds the quantity.
+  size_t n = 0;
+  std::optional<double> low;
+  std::optional<double> high;
 };
 
 // What an assertion is asked to judge: one phase, over all records of the same canonical scenario

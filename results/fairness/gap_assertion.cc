@@ -57,6 +57,7 @@ std::vector<Verdict> Evaluate(const JudgeInput& input) {
   }
   Bounds bounds;
   bounds.max = static_cast<double>(params.Int("max"));
+  bounds.spread = Spread::kExact;
   return {Decide(NewVerdict(input, fmt::format("{}, longest wait without a completion", name)),
                  observations, bounds, ValueStyle{&metric})};
 }

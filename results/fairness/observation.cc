@@ -37,23 +37,82 @@ const Observation* WorstAbsent(std::span<const Observation> observations) {
   return worst;
 }
 
-std::string WhyOfAll(std::span<const Observation> observations, const ValueStyle& style) {
-  if (observations.size() == 1) return observations.front().why;
-  std::string values;
-  for (const Observation& observation : observations) {
-    values += (values.empty() ? "" : ", ") + style.Value(*observation.value);
-  }
-  return fmt::format("mean of {} records: {}; in the first: {}", observations.size(), values,
-                     observations.front().why);
+std::string ListOf(std::span<const double> values, const ValueStyle& style) {
+  std::string list;
+  for (const double value : values) list += (list.empty() ? "" : ", ") + style.Value(value);
+  return list;
 }
 
-// Of the mean over the records.
-double NoiseOf(std::span<const Observation> observations) {
-  double squares = 0;
-  for (const Observation& observation : observations) {
-    squares += observation.noise * observation.noise;
+// The tolerance of a single record against its own counting noise.
+void CheckTolerance(double value, double noise, const Bounds& bounds, Verdict* verdict) {
+  if (!bounds.tolerance || *bounds.tolerance >= noise) return;
+  // Further outside than chance explains is a failure all the same.
+  if (value < *bounds.min * (1 - noise) || value > *bounds.max * (1 + noise)) return;
+  const double factor = noise / *bounds.tolerance;
+  verdict->outcome = Outcome::kInconclusive;
+  verdict->why = fmt::format(
+      "a tolerance of {:.2g}% is below the counting noise of {:.2g}%: {:.0f} times the I/Os "
+      "(runtime times repeats) would settle it",
+      *bounds.tolerance * 100, noise * 100, std::ceil(factor * factor));
+}
+
+std::optional<Estimate> EstimateOf(std::span<const double> values, double resolution,
+                                   Spread spread) {
+  switch (spread) {
+    case Spread::kFactor:
+      if (auto estimate = EstimateFactor(values, kConfidence, resolution)) return estimate;
+      return EstimateMean(values, kConfidence);  // a zero among them
+    case Spread::kDifference:
+      return EstimateMean(values, kConfidence);
+    case Spread::kExact:
+      return EstimateMedian(values, kConfidence);
   }
-  return std::sqrt(squares) / static_cast<double>(observations.size());
+  CHECK(false);
+}
+
+// What would settle an interval that holds a bound.
+std::string RepeatsThatWouldDo(const Estimate& estimate, const Bounds& bounds, Spread spread) {
+  if (spread == Spread::kExact) return "more repeats may settle it";
+  std::optional<size_t> most = 0;
+  for (const std::optional<double>& bound : {bounds.min, bounds.max}) {
+    if (!bound || estimate.low > *bound || estimate.high < *bound) continue;
+    const std::optional<size_t> repeats = RepeatsToDecide(estimate, *bound, kConfidence);
+    most = most && repeats ? std::optional(std::max(*most, *repeats)) : std::nullopt;
+  }
+  if (!most) return "no number of repeats is likely to settle it: it lies on the bound";
+  return fmt::format("about {} repeats would settle it", *most);
+}
+
+void DecideByRepeats(std::span<const Observation> observations, std::span<const double> values,
+                     const Bounds& bounds, const ValueStyle& style, Verdict* verdict) {
+  double resolution = 0;
+  for (const Observation& observation : observations) {
+    resolution = std::max(resolution, observation.resolution);
+  }
+  const std::optional<Estimate> estimate = EstimateOf(values, resolution, bounds.spread);
+  if (!estimate) {
+    verdict->outcome = Outcome::kInconclusive;
+    verdict->why = fmt::format("{} repeats hold no median with confidence: 6 would; they are {}",
+                               values.size(), ListOf(values, style));
+    return;
+  }
+  verdict->observed_value = estimate->value;
+  verdict->observed = style.Value(estimate->value);
+  verdict->low = estimate->low;
+  verdict->high = estimate->high;
+  const bool inside = (!bounds.min || estimate->low >= *bounds.min) &&
+                      (!bounds.max || estimate->high <= *bounds.max);
+  const bool outside =
+      (bounds.min && estimate->high < *bounds.min) || (bounds.max && estimate->low > *bounds.max);
+  verdict->outcome = inside ? Outcome::kPass : outside ? Outcome::kFail : Outcome::kInconclusive;
+  const std::string interval =
+      fmt::format("{:.0f} % interval {} .. {} over {} repeats ({})", kConfidence * 100,
+                  style.Value(estimate->low), style.Value(estimate->high), values.size(),
+                  ListOf(values, style));
+  verdict->why = inside || outside
+                     ? fmt::format("{}; in the first: {}", interval, observations.front().why)
+                     : fmt::format("{} holds the bound: {}", interval,
+                                   RepeatsThatWouldDo(*estimate, bounds, bounds.spread));
 }
 
 }  // namespace
@@ -83,8 +142,12 @@ Observation ObserveMetric(const MetricInfo& metric, const PhaseRecord& phase,
                : NotObserved(reading.absent);
   }
   const bool counted = metric.kind == MetricKind::kIops || metric.kind == MetricKind::kBandwidth;
-  return Observed(*reading.value, FormatMetric(metric, *reading.value),
-                  counted ? CountingNoise(static_cast<double>(reading.ios)) : 0);
+  const auto ios = static_cast<double>(reading.ios);
+  Observation observation = Observed(*reading.value, FormatMetric(metric, *reading.value),
+                                     counted ? CountingNoise(ios) : 0);
+  if (counted && ios > 0) observation.resolution = 1 / ios;
+  if (metric.kind == MetricKind::kPercentile) observation.resolution = 1.0 / 256;  // a bucket
+  return observation;
 }
 
 std::string ValueStyle::Value(double value) const {
@@ -121,24 +184,18 @@ Verdict Decide(Verdict verdict, std::span<const Observation> observations, const
   }
   std::vector<double> values;
   for (const Observation& observation : observations) values.push_back(*observation.value);
-  const double mean = Summarise(values).mean;
-  verdict.observed_value = mean;
-  verdict.observed = style.Value(mean);
-  verdict.why = WhyOfAll(observations, style);
-  const bool inside = mean >= bounds.min.value_or(mean) && mean <= bounds.max.value_or(mean);
+  verdict.n = values.size();
+  if (values.size() > 1) {
+    DecideByRepeats(observations, values, bounds, style, &verdict);
+    return verdict;
+  }
+  const double value = values.front();
+  verdict.observed_value = value;
+  verdict.observed = style.Value(value);
+  verdict.why = observations.front().why;
+  const bool inside = value >= bounds.min.value_or(value) && value <= bounds.max.value_or(value);
   verdict.outcome = inside ? Outcome::kPass : Outcome::kFail;
-  const double noise = NoiseOf(observations);
-  if (!bounds.tolerance || *bounds.tolerance >= noise) return verdict;
-  // Further outside than chance explains is a failure all the same.
-  const bool surely_outside = mean < *bounds.min * (1 - noise) || mean > *bounds.max * (1 + noise);
-  if (surely_outside) return verdict;
-  const double factor = noise / *bounds.tolerance;
-  verdict.outcome = Outcome::kInconclusive;
-  verdict.why = fmt::format(
-      "a tolerance of {:.2g}% is below the counting noise of {:.2g}%: {:.0f} times the I/Os "
-      "(runtime "
-      "times repeats) would settle it",
-      *bounds.tolerance * 100, noise * 100, std::ceil(factor * factor));
+  CheckTolerance(value, observations.front().noise, bounds, &verdict);
   return verdict;
 }
 

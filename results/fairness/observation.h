@@ -18,8 +18,9 @@ struct Observation {
   // Without a value: what that means (a queue that was starved fails, one that was not measured is
   // inconclusive), and `why` says why there is none.
   Outcome without = Outcome::kInconclusive;
-  std::string why;   // with a value: the numbers behind it
-  double noise = 0;  // relative counting noise of the value; 0 where it is not a count
+  std::string why;        // with a value: the numbers behind it
+  double noise = 0;       // relative counting noise of the value; 0 where it is not a count
+  double resolution = 0;  // smallest relative step of the value: one count, one histogram bucket
 };
 
 Observation Observed(double value, std::string why, double noise = 0);
@@ -28,13 +29,24 @@ Observation NotObserved(std::string why, Outcome without = Outcome::kInconclusiv
 Observation ObserveMetric(const MetricInfo& metric, const PhaseRecord& phase,
                           const std::string& subject);
 
+// How repeats of a quantity are put together.
+enum class Spread : uint8_t {
+  kFactor,      // compared by factors: t interval on logarithms
+  kDifference,  // bounded, or zero at times: t interval on the values (shares, Jain's index)
+  kExact,       // extremes: the median and its order statistics (gaps)
+};
+
 struct Bounds {
   std::optional<double> min;
   std::optional<double> max;
   // Set when min and max are a tolerance around something expected: a tolerance below the counting
   // noise decides nothing.
   std::optional<double> tolerance;
+  Spread spread = Spread::kFactor;
 };
+
+// Of every interval over repeats.
+inline constexpr double kConfidence = 0.95;
 
 // How values and bounds are written.
 struct ValueStyle {
@@ -46,7 +58,9 @@ struct ValueStyle {
 
 // A verdict with everything but the outcome: who, where, what.
 Verdict NewVerdict(const JudgeInput& input, std::string what);
-// Fills in observed, bound, outcome and why. `observations`: one per record; the mean is judged.
+// Fills in observed, bound, outcome and why. `observations`: one per record. A single one is judged
+// by its value; repeats by the interval that holds the quantity: it passes or fails when all of it
+// is on one side of the bound, and is inconclusive otherwise.
 Verdict Decide(Verdict verdict, std::span<const Observation> observations, const Bounds& bounds,
                const ValueStyle& style);
 

@@ -62,7 +62,10 @@ Observation ObserveRatio(const MetricInfo& metric, const PhaseRecord& phase,
     return NotObserved(why + ": no ratio",
                        metric.higher_is_better ? Outcome::kFail : Outcome::kInconclusive);
   }
-  return Observed(*first.value / *second.value, why, std::hypot(first.noise, second.noise));
+  Observation ratio =
+      Observed(*first.value / *second.value, why, std::hypot(first.noise, second.noise));
+  ratio.resolution = first.resolution + second.resolution;
+  return ratio;
 }
 
 std::vector<Verdict> Evaluate(const JudgeInput& input) {

@@ -144,14 +144,17 @@ std::vector<Verdict> Evaluate(const JudgeInput& input) {
     const std::string label = QueueLabel(*input.scenario, input.phase, queue);
     const std::string whole = Whole(of, division);
     if (params.Has("min") || params.Has("max")) {
+      Bounds bounds = MinMax(params);
+      bounds.spread = Spread::kDifference;
       verdicts.push_back(Decide(NewVerdict(input, fmt::format("{}, part of {}", label, whole)),
-                                parts, MinMax(params), ValueStyle{}));
+                                parts, bounds, ValueStyle{}));
     }
     if (params.Has("tolerance")) {
       const double tolerance = params.Number("tolerance");
       verdicts.push_back(
           Decide(NewVerdict(input, fmt::format("{}, against its fair share of {}", label, whole)),
-                 fairness, Bounds{1 - tolerance, 1 + tolerance, tolerance}, ValueStyle{}));
+                 fairness, Bounds{1 - tolerance, 1 + tolerance, tolerance, Spread::kDifference},
+                 ValueStyle{}));
     }
   }
   if (verdicts.empty()) {

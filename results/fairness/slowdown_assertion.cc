@@ -68,7 +68,11 @@ Observation ObserveSlowdown(const JudgeInput& input, const Record& record, const
       fmt::format("{} alone ({}), {} beside others", alone.why, solo_name, shared.why);
   const double worse = metric.higher_is_better ? *alone.value : *shared.value;
   const double better = metric.higher_is_better ? *shared.value : *alone.value;
-  if (better > 0) return Observed(worse / better, why);
+  if (better > 0) {
+    Observation slowdown = Observed(worse / better, why);
+    slowdown.resolution = alone.resolution + shared.resolution;
+    return slowdown;
+  }
   return metric.higher_is_better
              ? NotObserved(fmt::format("{} was starved: {}", job, why), Outcome::kFail)
              : NotObserved(fmt::format("no slowdown: {}", why));

@@ -125,6 +125,7 @@ std::vector<Verdict> Evaluate(const JudgeInput& input) {
   const std::string& of = params.String("of");
   Bounds bounds;
   bounds.min = params.Number("min");
+  bounds.spread = Spread::kDifference;
   const ValueStyle style;
   if (of != "tags") {
     const MetricInfo& rate = MetricByName(of == "iops" ? "iops" : "bw");

@@ -77,6 +77,9 @@ Json VerdictsJson(const Judgement& judgement) {
                         {"outcome", std::string(OutcomeName(verdict.outcome))},
                         {"observed", verdict.observed},
                         {"observed_value", Number(verdict.observed_value)},
+                        {"n", verdict.n},
+                        {"low", Number(verdict.low)},
+                        {"high", Number(verdict.high)},
                         {"bound", verdict.bound},
                         {"why", verdict.why}});
   }

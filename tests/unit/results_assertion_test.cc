@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "base/units.h"
@@ -426,12 +427,29 @@ TEST_F(AssertionTest, WorkConservationOfIopsComparesWithTheBestAlone) {
 
 // --- several records ---
 
-TEST_F(AssertionTest, SeveralRecordsAreJudgedByTheirMean) {
+TEST_F(AssertionTest, RepeatsPassOnlyWhenTheIntervalClearsTheBound) {
   records_ = {testing::StockRecord(scenario_), testing::NofairRecord(scenario_)};
   Verdict verdict = JudgeKind("slowdown", {{"job", "light"}, {"max", 2.7}});
+  EXPECT_OUTCOME(verdict, kInconclusive);
+  EXPECT_NEAR(*verdict.observed_value, std::sqrt(920.0 / 907 * 920.0 / 215), 1e-9);
+  EXPECT_WHY(verdict, "over 2 repeats (1.01, 4.28) holds the bound");
+  EXPECT_WHY(verdict, "repeats would settle it");
+  records_ = {testing::StockRecord(scenario_), testing::StockRecord(scenario_)};
+  verdict = JudgeKind("slowdown", {{"job", "light"}, {"max", 2.7}});
   EXPECT_OUTCOME(verdict, kPass);
-  EXPECT_NEAR(*verdict.observed_value, (920.0 / 907 + 920.0 / 215) / 2, 1e-9);
-  EXPECT_WHY(verdict, "mean of 2 records: 1.01, 4.28");
+  EXPECT_EQ(verdict.n, 2U);
+  EXPECT_LT(*verdict.low, *verdict.observed_value);  // two that agree still resolve one count only
+  EXPECT_GT(*verdict.high, *verdict.observed_value);
+  EXPECT_OUTCOME(JudgeKind("slowdown", {{"job", "light"}, {"max", 1.005}}), kFail);
+}
+
+TEST_F(AssertionTest, GapsOfRepeatsNeedSixForTheirMedian) {
+  records_.assign(5, testing::StockRecord(scenario_));
+  const Verdict five = JudgeKind("gap", {{"job", "light"}, {"max", int64_t{1'000'000'000}}});
+  EXPECT_OUTCOME(five, kInconclusive);
+  EXPECT_WHY(five, "6 would");
+  records_.assign(6, testing::StockRecord(scenario_));
+  EXPECT_OUTCOME(JudgeKind("gap", {{"job", "light"}, {"max", int64_t{1'000'000'000}}}), kPass);
 }
 
 TEST_F(AssertionTest, OneStarvedRecordOfSeveralFails) {
