@@ -159,13 +159,14 @@ void Fields(auto& archive, MaybeConst<HostRecord> auto& r) {
 }
 
 void Fields(auto& archive, MaybeConst<Record> auto& r) {
-  auto& [schema, tool_version, scenario_name, scenario_hash, scenario_toml, seed, outcome,
+  auto& [schema, tool_version, scenario_name, scenario_hash, scenario_toml, seed, repeat, outcome,
          outcome_why, environment, fixtures, phases, events, host] = r;
   archive("schema", schema);
   archive("tool_version", tool_version);
   archive("scenario_name", scenario_name);
   archive("scenario_hash", scenario_hash);
   archive("seed", seed);
+  archive("repeat", repeat);
   archive("outcome", outcome);
   archive("outcome_why", outcome_why);
   archive("environment", environment);

@@ -1,10 +1,14 @@
 #include "harness/cli/execute.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <ctime>
 #include <filesystem>
+#include <thread>
 
 #include "base/fd.h"
 #include "base/user_dirs.h"
@@ -28,6 +32,12 @@ std::string UtcNow() {
   return text;
 }
 
+size_t UsableCpus() {
+  cpu_set_t usable;
+  if (::sched_getaffinity(0, sizeof usable, &usable) != 0) return 1;
+  return static_cast<size_t>(std::max(1, CPU_COUNT(&usable)));
+}
+
 // blkfair-guest stands beside blkfair.
 Result<std::string> GuestInit() {
   std::error_code error;
@@ -41,23 +51,32 @@ Result<std::string> GuestInit() {
   return path;
 }
 
-RunOptions HereOptions(const LoadedScenario& loaded, ProgressLine* progress) {
+// The scenario's name in the progress line.
+std::string Label(const LoadedScenario& loaded, const ExecuteOptions& options) {
+  if (options.repeat == 1) return loaded.scenario.name;
+  return fmt::format("{} (repeat {})", loaded.scenario.name, options.repeat);
+}
+
+RunOptions HereOptions(const LoadedScenario& loaded, const ExecuteOptions& options,
+                       ProgressLine* progress) {
   RunOptions run;
   run.scenario = &loaded.scenario;
   run.canonical_toml = loaded.canonical_toml;
   run.scenario_hash = loaded.hash;
+  run.repeat = options.repeat;
   run.interrupted = InterruptFlag::Raised;
-  run.progress = [progress, &loaded](const RunProgress& at) {
-    progress->Show(loaded.scenario.name, at);
+  run.progress = [progress, label = Label(loaded, options)](const RunProgress& at) {
+    progress->Show(label, at);
   };
   return run;
 }
 
-Execution RunSimulated(const LoadedScenario& loaded, ProgressLine* progress) {
+Execution RunSimulated(const LoadedScenario& loaded, const ExecuteOptions& options,
+                       ProgressLine* progress) {
   KernelFs fs(KernelRoots::Real());
   KmodModuleLoader modules;
   Journal journal = Journal::Discarding();
-  RunOptions run = HereOptions(loaded, progress);
+  RunOptions run = HereOptions(loaded, options, progress);
   run.executor_name = "sim";
   run.time_name = "simulated";
   run.fs = &fs;
@@ -71,7 +90,7 @@ Result<Execution> RunOnHost(const LoadedScenario& loaded, const ExecuteOptions& 
   KernelFs fs(KernelRoots::Real());
   KmodModuleLoader modules;
   ASSIGN_OR_RETURN(Journal journal, Journal::Create(JournalDir(), fs));
-  RunOptions run = HereOptions(loaded, progress);
+  RunOptions run = HereOptions(loaded, options, progress);
   run.executor_name = "host";
   run.destroy = options.destroy;
   const std::unique_ptr<NvmeIdentifier> nvme = MakeLibnvmeIdentifier();
@@ -93,13 +112,14 @@ Result<Execution> RunInGuestHere(const LoadedScenario& loaded, const ExecuteOpti
   GuestOptions guest;
   guest.kernel = options.kernel;
   guest.time = options.time;
+  guest.repeat = options.repeat;
   ASSIGN_OR_RETURN(guest.init_executable, GuestInit());
   guest.work_folder = folder.path();
   guest.console_file = folder.path() + "/console.log";
   guest.journal = &journal;
   guest.interrupted = InterruptFlag::Raised;
-  guest.progress = [progress, &loaded](const RunProgress& at) {
-    progress->Show(loaded.scenario.name, at);
+  guest.progress = [progress, label = Label(loaded, options)](const RunProgress& at) {
+    progress->Show(label, at);
   };
   guest.progress({"boot " + options.kernel.asked, 0, 0, 0, 0});
   Execution execution;
@@ -117,10 +137,10 @@ Result<Execution> Execute(const LoadedScenario& loaded, const ExecuteOptions& op
                           ProgressLine* progress) {
   const std::string started = UtcNow();
   const auto began = std::chrono::steady_clock::now();
-  Result<Execution> execution = IsSimulated(loaded.scenario) ? RunSimulated(loaded, progress)
-                                : options.where == Where::kHost
-                                    ? RunOnHost(loaded, options, progress)
-                                    : RunInGuestHere(loaded, options, progress);
+  Result<Execution> execution =
+      IsSimulated(loaded.scenario)    ? RunSimulated(loaded, options, progress)
+      : options.where == Where::kHost ? RunOnHost(loaded, options, progress)
+                                      : RunInGuestHere(loaded, options, progress);
   progress->Clear();
   if (!execution) return execution;
   HostRecord& host = execution->record.host;
@@ -128,6 +148,36 @@ Result<Execution> Execute(const LoadedScenario& loaded, const ExecuteOptions& op
   host.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return execution;
+}
+
+std::vector<Result<Execution>> ExecuteRepeats(const LoadedScenario& loaded,
+                                              const ExecuteOptions& options,
+                                              const std::vector<uint32_t>& repeats,
+                                              ProgressLine* progress) {
+  const bool side_by_side = !IsSimulated(loaded.scenario) && options.where == Where::kGuest &&
+                            options.time == GuestTime::kVirtual;
+  const size_t at_a_time =
+      side_by_side ? std::min<size_t>(UsableCpus(), repeats.size()) : size_t{1};
+  std::vector<std::optional<Result<Execution>>> done(repeats.size());
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t at = next++; at < repeats.size() && (at == 0 || !InterruptFlag::Raised());
+         at = next++) {
+      ExecuteOptions one = options;
+      one.repeat = repeats[at];
+      done[at] = Execute(loaded, one, progress);
+    }
+  };
+  // This thread is one of them: a single run stays where it was called.
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < at_a_time; i++) others.emplace_back(work);
+  work();
+  for (std::thread& other : others) other.join();
+  std::vector<Result<Execution>> executions;
+  for (std::optional<Result<Execution>>& execution : done) {
+    if (execution) executions.push_back(std::move(*execution));
+  }
+  return executions;
 }
 
 }  // namespace blkfair

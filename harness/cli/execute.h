@@ -20,6 +20,7 @@ struct ExecuteOptions {
   Where where = Where::kGuest;
   Kernel kernel;  // guest only
   GuestTime time = GuestTime::kVirtual;
+  uint32_t repeat = 1;               // see RunOptions
   bool keep = false;                 // keep the work folder
   std::vector<std::string> destroy;  // see RunOptions
 };
@@ -33,6 +34,15 @@ struct Execution {
 // What keeps the run from starting at all is an error; everything later is in the record.
 Result<Execution> Execute(const LoadedScenario& loaded, const ExecuteOptions& options,
                           ProgressLine* progress);
+
+// All of `repeats`, in that order; those that could not even start are errors. Guests in virtual
+// time run side by side, one for each CPU that this process may use; everything else one after the
+// other. After an interruption no further one is started: the result is then shorter, but never
+// empty.
+std::vector<Result<Execution>> ExecuteRepeats(const LoadedScenario& loaded,
+                                              const ExecuteOptions& options,
+                                              const std::vector<uint32_t>& repeats,
+                                              ProgressLine* progress);
 
 // The folder of the restore journals.
 std::string JournalDir();

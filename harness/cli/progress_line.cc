@@ -27,6 +27,7 @@ void ProgressLine::Show(const std::string& scenario, const RunProgress& progress
                         HumanDuration(static_cast<double>(left_ns > 0 ? left_ns : 0)),
                         HumanDuration(static_cast<double>(progress.length_ns)));
   }
+  const std::lock_guard lock(mutex_);
   fmt::print(stderr, "\r\033[K{}", line);
   std::fflush(stderr);
   shown_ = true;
@@ -34,11 +35,17 @@ void ProgressLine::Show(const std::string& scenario, const RunProgress& progress
 
 void ProgressLine::Say(const std::string& line) {
   if (quiet_) return;
-  Clear();
+  const std::lock_guard lock(mutex_);
+  ClearLocked();
   fmt::print(stderr, "{}\n", line);
 }
 
 void ProgressLine::Clear() {
+  const std::lock_guard lock(mutex_);
+  ClearLocked();
+}
+
+void ProgressLine::ClearLocked() {
   if (!shown_) return;
   fmt::print(stderr, "\r\033[K");
   std::fflush(stderr);

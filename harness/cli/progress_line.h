@@ -1,6 +1,8 @@
-// The live line: phase and time left, on a terminal only (stderr); silent in a pipe. One thread.
+// The live line: phase and time left, on a terminal only (stderr); silent in a pipe. Any
+// thread: runs side by side share one.
 #pragma once
 
+#include <mutex>
 #include <string>
 
 #include "harness/run/run.h"
@@ -21,6 +23,9 @@ class ProgressLine {
   void Clear();
 
  private:
+  void ClearLocked();
+
+  std::mutex mutex_;
   bool live_ = false;
   bool quiet_ = false;
   bool shown_ = false;

@@ -42,7 +42,9 @@ class RunCommand final : public Command {
   SummaryRow RunOne(const LoadedScenario& loaded, const Result<ExecuteOptions>& options,
                     const std::string& folder);
   void PrintJson(bool several) const;
-  Result<void> Store(const LoadedScenario& loaded, const Execution& execution,
+  std::vector<Execution> RunRepeats(const LoadedScenario& loaded,
+                                    const Result<ExecuteOptions>& options);
+  Result<void> Store(const LoadedScenario& loaded, const std::vector<Execution>& executions,
                      const ReportInput& input, const std::string& folder) const;
 
   std::vector<std::string> scenarios_;
@@ -52,6 +54,8 @@ class RunCommand final : public Command {
   std::string kernel_ = "debian:6.12";
   std::string time_;
   std::string seed_;
+  uint32_t repeat_ = 0;       // 0: as the scenario says
+  uint32_t only_repeat_ = 0;  // 0: all of them
   std::string out_;
   bool force_ = false;
   bool keep_ = false;
@@ -77,6 +81,10 @@ CLI::App* RunCommand::AddTo(CLI::App& app) {
                    "The guest's time: virtual (repeats exactly) or real [virtual, real with KVM]")
       ->check(CLI::IsMember({"virtual", "real"}));
   command->add_option("--seed", seed_, "Same as --set seed=N");
+  command->add_option("--repeat", repeat_, "Same as --set repeat=N: whole runs, judged together")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--only-repeat", only_repeat_, "Run this repeat alone, exactly as it was run")
+      ->check(CLI::PositiveNumber);
   command->add_option("--set", overrides_, "Override a key: job.heavy.iodepth=64")
       ->allow_extra_args(false);
   command
@@ -95,6 +103,7 @@ CLI::App* RunCommand::AddTo(CLI::App& app) {
 std::vector<std::string> RunCommand::Overrides() const {
   std::vector<std::string> overrides = overrides_;
   if (!seed_.empty()) overrides.push_back("seed=" + seed_);
+  if (repeat_ > 0) overrides.push_back(fmt::format("repeat={}", repeat_));
   return overrides;
 }
 
@@ -112,6 +121,7 @@ std::string RunCommand::RepeatCommand(const LoadedScenario& loaded) const {
   }
   for (const std::string& text : Overrides()) command += " --set " + ShellQuoted(text);
   for (const std::string& device : destroy_) command += " --destroy " + ShellQuoted(device);
+  if (only_repeat_ > 0) command += fmt::format(" --only-repeat {}", only_repeat_);
   return command;
 }
 
@@ -151,16 +161,23 @@ Result<ExecuteOptions> RunCommand::MakeExecuteOptions(const std::vector<LoadedSc
   return options;
 }
 
-Result<void> RunCommand::Store(const LoadedScenario& loaded, const Execution& execution,
-                               const ReportInput& input, const std::string& folder) const {
+Result<void> RunCommand::Store(const LoadedScenario& loaded,
+                               const std::vector<Execution>& executions, const ReportInput& input,
+                               const std::string& folder) const {
   ResultFolder result;
   result.scenario_path = loaded.path;
   result.repeat_command = input.repeat_command;
-  result.records.push_back(execution.record);
+  for (const Execution& execution : executions) result.records.push_back(execution.record);
   RETURN_IF_ERROR(WriteResultFolder(folder, result));
   RETURN_IF_ERROR(WriteWholeFile(folder + "/report.txt", TextReport(input, /*colour=*/false)));
-  if (execution.console.empty()) return {};
-  return WriteWholeFile(folder + "/console.log", execution.console);
+  for (const Execution& execution : executions) {
+    if (execution.console.empty()) continue;
+    const std::string name = executions.size() == 1
+                                 ? std::string("console.log")
+                                 : fmt::format("console-{}.log", execution.record.repeat);
+    RETURN_IF_ERROR(WriteWholeFile(folder + "/" + name, execution.console));
+  }
+  return {};
 }
 
 // What could not even start still has a record, a report and a place in the summary.
@@ -179,12 +196,24 @@ Execution Failed(const LoadedScenario& loaded, const Error& error) {
   return execution;
 }
 
+std::vector<Execution> RunCommand::RunRepeats(const LoadedScenario& loaded,
+                                              const Result<ExecuteOptions>& options) {
+  if (!options) return {Failed(loaded, options.error())};
+  std::vector<uint32_t> repeats;
+  if (only_repeat_ > 0) repeats = {only_repeat_};
+  for (uint32_t i = 1; only_repeat_ == 0 && i <= loaded.scenario.repeat; i++) repeats.push_back(i);
+  std::vector<Execution> executions;
+  for (Result<Execution>& result : ExecuteRepeats(loaded, *options, repeats, progress_.get())) {
+    executions.push_back(result ? std::move(*result) : Failed(loaded, result.error()));
+  }
+  return executions;
+}
+
 SummaryRow RunCommand::RunOne(const LoadedScenario& loaded, const Result<ExecuteOptions>& options,
                               const std::string& folder) {
-  Result<Execution> execution = options ? Execute(loaded, *options, progress_.get())
-                                        : Result<Execution>(Failed(loaded, options.error()));
-  if (!execution) execution = Failed(loaded, execution.error());
-  const std::vector<Record> records = {execution->record};
+  const std::vector<Execution> executions = RunRepeats(loaded, options);
+  std::vector<Record> records;
+  for (const Execution& execution : executions) records.push_back(execution.record);
   const Judgement judgement = Judge(loaded.scenario, records);
   ReportInput input;
   input.scenario = &loaded.scenario;
@@ -193,7 +222,7 @@ SummaryRow RunCommand::RunOne(const LoadedScenario& loaded, const Result<Execute
   input.repeat_command = RepeatCommand(loaded);
   input.results_folder = folder;
   SummaryRow row = SummaryOf(input);
-  if (auto stored = Store(loaded, *execution, input, folder); !stored) {
+  if (auto stored = Store(loaded, executions, input, folder); !stored) {
     fmt::print(stderr, "blkfair: {}\n", stored.error().message);
     row.exit_code = kExitError;
   }
@@ -203,8 +232,9 @@ SummaryRow RunCommand::RunOne(const LoadedScenario& loaded, const Result<Execute
     fmt::print("{}", TextReport(input, UseColour(STDOUT_FILENO)));
     std::fflush(stdout);
   }
-  if (!execution->kept_folder.empty()) {
-    fmt::print(stderr, "blkfair: the work folder is kept: {}\n", execution->kept_folder);
+  for (const Execution& execution : executions) {
+    if (execution.kept_folder.empty()) continue;
+    fmt::print(stderr, "blkfair: the work folder is kept: {}\n", execution.kept_folder);
   }
   return row;
 }

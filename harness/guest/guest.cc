@@ -36,9 +36,10 @@ int64_t GuestLimitNs(int64_t length_ns) { return 60 * kSecondNs + 3 * length_ns;
 // time; the rest is for slow hosts.
 int64_t HostLimitNs(int64_t guest_limit_ns) { return 60 * kSecondNs + 4 * guest_limit_ns; }
 
-std::string RunConf(GuestTime time, int64_t limit_ns) {
-  return fmt::format("time={}\nlimit_ns={}\n", time == GuestTime::kVirtual ? "virtual" : "real",
-                     limit_ns);
+std::string RunConf(const GuestOptions& options, int64_t limit_ns) {
+  return fmt::format("time={}\nlimit_ns={}\nrepeat={}\n",
+                     options.time == GuestTime::kVirtual ? "virtual" : "real", limit_ns,
+                     options.repeat);
 }
 
 // What the scenario's fixtures want of the image, of the kernel's command line and of QEMU.
@@ -90,7 +91,7 @@ ImageSpec MakeImageSpec(const GuestOptions& options, std::vector<std::string> mo
   image.modules_root = options.kernel.modules_root;
   image.release = options.kernel.release;
   image.modules = std::move(modules);
-  image.texts = {{std::string(guest::kRunPath), RunConf(options.time, guest_limit_ns)}};
+  image.texts = {{std::string(guest::kRunPath), RunConf(options, guest_limit_ns)}};
   return image;
 }
 
@@ -125,6 +126,7 @@ Record BlankRecord(const Scenario& scenario, const std::string& canonical_toml,
   record.scenario_hash = ScenarioHash(canonical_toml);
   record.scenario_toml = canonical_toml;
   record.seed = scenario.seed;
+  record.repeat = options.repeat;
   record.environment.executor = "guest";
   record.environment.time = options.time == GuestTime::kVirtual ? "virtual" : "real";
   record.environment.kernel_release = options.kernel.release;

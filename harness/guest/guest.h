@@ -34,6 +34,7 @@ enum class GuestTime : uint8_t { kVirtual, kReal };
 struct GuestOptions {
   Kernel kernel;
   GuestTime time = GuestTime::kVirtual;
+  uint32_t repeat = 1;          // see RunOptions
   std::string init_executable;  // blkfair-guest
   std::string work_folder;      // made by the caller; everything is written below it
   std::string console_file;     // where the guest's console goes

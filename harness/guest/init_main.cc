@@ -70,6 +70,7 @@ class Results {
 struct RunConf {
   std::string time = "virtual";
   int64_t limit_ns = 0;
+  uint32_t repeat = 1;
 };
 
 Result<RunConf> ReadRunConf() {
@@ -82,6 +83,9 @@ Result<RunConf> ReadRunConf() {
     if (line.starts_with("time=")) conf.time = value;
     if (line.starts_with("limit_ns=")) {
       std::from_chars(value.data(), value.data() + value.size(), conf.limit_ns);
+    }
+    if (line.starts_with("repeat=")) {
+      std::from_chars(value.data(), value.data() + value.size(), conf.repeat);
     }
     at = end + 1;
   }
@@ -132,6 +136,7 @@ Result<void> RunTheScenario(KernelFs& fs, const RunConf& conf, const Results& re
   options.scenario = &*scenario;
   options.canonical_toml = toml;
   options.scenario_hash = ScenarioHash(toml);
+  options.repeat = conf.repeat;
   options.executor_name = "guest";
   options.time_name = conf.time;
   options.fs = &fs;

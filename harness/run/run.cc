@@ -29,9 +29,16 @@ constexpr int64_t kSettlePollNs = 100'000'000;
 // deterministic run onto another path, and seeds are how its spread is sampled.
 constexpr uint64_t kNudgeMaxNs = 10'000'000;
 
+// The first repeat is the run that the scenario's seed alone describes.
+uint64_t SeedOf(const RunOptions& options) {
+  const uint64_t seed = options.scenario->seed;
+  return options.repeat == 1 ? seed : MixSeed(seed, options.repeat);
+}
+
 class Run {
  public:
-  explicit Run(const RunOptions& options) : options_(options), scenario_(*options.scenario) {}
+  explicit Run(const RunOptions& options)
+      : options_(options), scenario_(*options.scenario), seed_(SeedOf(options)) {}
 
   Record Go();
 
@@ -58,6 +65,7 @@ class Run {
 
   const RunOptions& options_;
   const Scenario& scenario_;
+  const uint64_t seed_;
   Record record_;
   std::unique_ptr<PhaseExecutor> executor_;
   const SimExecutor* sim_ = nullptr;  // executor_, when the scenario is simulated
@@ -172,7 +180,7 @@ Result<PhaseRecord> Run::RunPhase(const PhaseSpec& phase, uint32_t index) {
   record.name = phase.name;
   record.solo = phase.solo;
   Settle(phase, &record);
-  record.nudge_ns = static_cast<int64_t>(MixSeed(scenario_.seed, HashOf(phase.name)) % kNudgeMaxNs);
+  record.nudge_ns = static_cast<int64_t>(MixSeed(seed_, HashOf(phase.name)) % kNudgeMaxNs);
   executor_->Sleep(record.nudge_ns, [this] { return Interrupted(); });
 
   PhasePlan plan;
@@ -184,7 +192,7 @@ Result<PhaseRecord> Run::RunPhase(const PhaseSpec& phase, uint32_t index) {
     const JobSpec* job = scenario_.FindJob(name);
     CHECK(job != nullptr);
     for (uint32_t clone = 0; clone < job->numjobs; clone++) {
-      const uint64_t seed = MixSeed(MixSeed(scenario_.seed, HashOf(name)), job->seed + clone);
+      const uint64_t seed = MixSeed(MixSeed(seed_, HashOf(name)), job->seed + clone);
       plan.jobs.push_back({job, clone, &QueueOf(job->queue), seed});
     }
   }
@@ -239,6 +247,7 @@ Record Run::Go() {
   record_.scenario_toml = options_.canonical_toml;
   record_.scenario_hash = options_.scenario_hash;
   record_.seed = scenario_.seed;
+  record_.repeat = options_.repeat;
   record_.environment.executor = options_.executor_name;
   record_.environment.time = options_.time_name;
   if (IsSimulated(scenario_)) {

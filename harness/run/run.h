@@ -30,6 +30,7 @@ struct RunOptions {
   const Scenario* scenario = nullptr;
   std::string canonical_toml;
   std::string scenario_hash;
+  uint32_t repeat = 1;        // which of the scenario's whole runs this is
   std::string executor_name;  // "guest" | "host" | "sim"
   std::string time_name;      // "virtual" | "real" | "simulated"
   KernelFs* fs = nullptr;

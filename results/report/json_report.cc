@@ -92,6 +92,7 @@ Json RecordsJson(const ReportInput& input) {
     records.push_back({{"outcome", std::string(RunOutcomeName(record.outcome))},
                        {"outcome_why", record.outcome_why},
                        {"seed", record.seed},
+                       {"repeat", record.repeat},
                        {"kernel", record.environment.kernel_release},
                        {"executor", record.environment.executor},
                        {"time", record.environment.time},

@@ -19,6 +19,13 @@ constexpr ParamSpec kScenarioKeys[] = {
      .default_text = "1",
      .min = 0,
      .help = "Seed of everything random in a run"},
+    {.name = "repeat",
+     .type = ParamType::kInt,
+     .default_text = "1",
+     .min = 1,
+     .max = 1000,
+     .help = "Whole runs (in a guest: boots) that are judged together, each with random numbers of "
+             "its own"},
     {.name = "window",
      .type = ParamType::kDuration,
      .default_text = "100ms",

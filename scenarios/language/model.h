@@ -89,6 +89,7 @@ struct Scenario {
   std::string expectation;
   std::string why;
   uint64_t seed = 1;
+  uint32_t repeat = 1;  // whole runs
   GuestSpec guest;
   int64_t window_ns = 100'000'000;             // of the time series
   int64_t occupancy_interval_ns = 50'000'000;  // between two samples of tag occupancy

@@ -40,6 +40,7 @@ ParamValues ScenarioValues(const Scenario& scenario) {
   values.Set("expectation", scenario.expectation);
   values.Set("why", scenario.why);
   values.Set("seed", Signed(scenario.seed));
+  values.Set("repeat", int64_t{scenario.repeat});
   values.Set("window", scenario.window_ns);
   values.Set("occupancy_interval", scenario.occupancy_interval_ns);
   return values;
@@ -51,6 +52,7 @@ void SetScenario(const ParamValues& values, Scenario* scenario) {
   scenario->expectation = values.String("expectation");
   scenario->why = values.String("why");
   scenario->seed = Unsigned(values, "seed");
+  scenario->repeat = static_cast<uint32_t>(values.Int("repeat"));
   scenario->window_ns = values.Int("window");
   scenario->occupancy_interval_ns = values.Int("occupancy_interval");
 }
