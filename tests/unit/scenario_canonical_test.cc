@@ -18,6 +18,7 @@ situation = "two queues, one tag set"
 expectation = "half each"
 why = "it is fair"
 seed = 1
+repeat = 1
 window = "100ms"
 occupancy_interval = "50ms"
 
