@@ -1,6 +1,6 @@
 // One job as blkfair runs it, on a character device: what an I/O costs the generator. Prints one
-// line of JSON: I/Os completed in the window, its length, and the processor time of the job's thread.
-// The other tools of this folder run it, under callgrind or beside fio.
+// line of JSON: I/Os completed in the window, its length, and the processor time of the job's
+// thread. The other tools of this folder run it, under callgrind or beside fio.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
