@@ -202,8 +202,8 @@ TEST(ScenarioOverrides, ProblemsNameTheOverride) {
       {"job.heavy=3", "\"job.heavy\" names no key: " + forms},
       {"jobs.heavy.bs=3", "\"jobs.heavy.bs\" names no key: " + forms},
       {"=3",
-       "unknown key \"\" in the scenario; its keys: name, situation, expectation, why, seed, repeat, "
-       "window, occupancy_interval, contention, guest, fixture, job, phase, assert"},
+       "unknown key \"\" in the scenario; its keys: name, situation, expectation, why, seed, "
+       "repeat, window, occupancy_interval, contention, guest, fixture, job, phase, assert"},
       {"why=a\x07z", "why holds a control character: take it out"},
       {"why=\xff", "the value is not valid UTF-8 text"},
   };
@@ -274,13 +274,13 @@ TEST(ScenarioHostile, HugeFilesAndListsAreBounded) {
   EXPECT_EQ(ProblemsOf(Edited(kPlainScenario, "[\"100ms\", \"1ms\"]",
                               "[" + Repeated("\"1ms\",", 20'000) + "]")),
             "s.toml:6:1: null_blk: service_time must have one element, or one for each queue\n");
-  EXPECT_NE(ProblemsOf(std::string(kPlainScenario) + Repeated("[[phase]]\n", 1100))
-                .find("more than 1000 [[phase]] tables"),
+  EXPECT_NE(ProblemsOf(std::string(kPlainScenario) + Repeated("[[phase]]\n", 2100))
+                .find("more than 2048 [[phase]] tables"),
             std::string::npos);
   std::string jobs;
-  for (int i = 0; i < 900; i++) jobs += "\"j" + std::to_string(i) + "\",";
+  for (int i = 0; i < 1100; i++) jobs += "\"j" + std::to_string(i) + "\",";
   const std::string solo = "[[phase]]\nsolo = [" + jobs + "]\nruntime = \"1s\"\n";
-  EXPECT_NE(ProblemsOf(std::string(kPlainScenario) + solo + solo).find("more than 1000 phases"),
+  EXPECT_NE(ProblemsOf(std::string(kPlainScenario) + solo + solo).find("more than 2048 phases"),
             std::string::npos);
 }
 
