@@ -8,6 +8,7 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
+#include <mutex>
 #include <thread>
 
 #include "base/fd.h"
@@ -150,22 +151,23 @@ Result<Execution> Execute(const LoadedScenario& loaded, const ExecuteOptions& op
   return execution;
 }
 
-std::vector<Result<Execution>> ExecuteRepeats(const LoadedScenario& loaded,
-                                              const ExecuteOptions& options,
-                                              const std::vector<uint32_t>& repeats,
-                                              ProgressLine* progress) {
-  const bool side_by_side = !IsSimulated(loaded.scenario) && options.where == Where::kGuest &&
-                            options.time == GuestTime::kVirtual;
-  const size_t at_a_time =
-      side_by_side ? std::min<size_t>(UsableCpus(), repeats.size()) : size_t{1};
-  std::vector<std::optional<Result<Execution>>> done(repeats.size());
+std::vector<std::optional<Result<Execution>>> ExecuteAll(
+    const std::vector<ExecuteTask>& tasks, ProgressLine* progress,
+    const std::function<void(size_t, const Result<Execution>&)>& done) {
+  const bool side_by_side = std::all_of(tasks.begin(), tasks.end(), [](const ExecuteTask& task) {
+    return !IsSimulated(task.loaded->scenario) && task.options.where == Where::kGuest &&
+           task.options.time == GuestTime::kVirtual;
+  });
+  const size_t at_a_time = side_by_side ? std::min<size_t>(UsableCpus(), tasks.size()) : size_t{1};
+  std::vector<std::optional<Result<Execution>>> results(tasks.size());
   std::atomic<size_t> next = 0;
+  std::mutex telling;
   const auto work = [&] {
-    for (size_t at = next++; at < repeats.size() && (at == 0 || !InterruptFlag::Raised());
+    for (size_t at = next++; at < tasks.size() && (at == 0 || !InterruptFlag::Raised());
          at = next++) {
-      ExecuteOptions one = options;
-      one.repeat = repeats[at];
-      done[at] = Execute(loaded, one, progress);
+      results[at] = Execute(*tasks[at].loaded, tasks[at].options, progress);
+      const std::lock_guard lock(telling);
+      if (done) done(at, *results[at]);
     }
   };
   // This thread is one of them: a single run stays where it was called.
@@ -173,11 +175,7 @@ std::vector<Result<Execution>> ExecuteRepeats(const LoadedScenario& loaded,
   for (size_t i = 1; i < at_a_time; i++) others.emplace_back(work);
   work();
   for (std::thread& other : others) other.join();
-  std::vector<Result<Execution>> executions;
-  for (std::optional<Result<Execution>>& execution : done) {
-    if (execution) executions.push_back(std::move(*execution));
-  }
-  return executions;
+  return results;
 }
 
 }  // namespace blkfair

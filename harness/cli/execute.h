@@ -1,6 +1,7 @@
 // Runs one scenario by the executor that was asked for: in a guest, on this host, or simulated.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,14 +36,18 @@ struct Execution {
 Result<Execution> Execute(const LoadedScenario& loaded, const ExecuteOptions& options,
                           ProgressLine* progress);
 
-// All of `repeats`, in that order; those that could not even start are errors. Guests in virtual
-// time run side by side, one for each CPU that this process may use; everything else one after the
-// other. After an interruption no further one is started: the result is then shorter, but never
-// empty.
-std::vector<Result<Execution>> ExecuteRepeats(const LoadedScenario& loaded,
-                                              const ExecuteOptions& options,
-                                              const std::vector<uint32_t>& repeats,
-                                              ProgressLine* progress);
+struct ExecuteTask {
+  const LoadedScenario* loaded = nullptr;  // outlives the call
+  ExecuteOptions options;
+};
+
+// All of `tasks`; what came of each, in their order, is absent where an interruption kept it from
+// starting (the first is always started). Guests in virtual time run side by side, one for each
+// CPU that this process may use; anything else one after the other. `done`, which may be null, is
+// told of each as it ends, by one thread at a time.
+std::vector<std::optional<Result<Execution>>> ExecuteAll(
+    const std::vector<ExecuteTask>& tasks, ProgressLine* progress,
+    const std::function<void(size_t, const Result<Execution>&)>& done);
 
 // The folder of the restore journals.
 std::string JournalDir();

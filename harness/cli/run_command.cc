@@ -199,12 +199,19 @@ Execution Failed(const LoadedScenario& loaded, const Error& error) {
 std::vector<Execution> RunCommand::RunRepeats(const LoadedScenario& loaded,
                                               const Result<ExecuteOptions>& options) {
   if (!options) return {Failed(loaded, options.error())};
-  std::vector<uint32_t> repeats;
-  if (only_repeat_ > 0) repeats = {only_repeat_};
-  for (uint32_t i = 1; only_repeat_ == 0 && i <= loaded.scenario.repeat; i++) repeats.push_back(i);
+  std::vector<ExecuteTask> tasks;
+  for (uint32_t repeat = 1; repeat <= loaded.scenario.repeat; repeat++) {
+    tasks.push_back({&loaded, *options});
+    tasks.back().options.repeat = repeat;
+  }
+  if (only_repeat_ > 0) {
+    tasks.resize(1);
+    tasks.front().options.repeat = only_repeat_;
+  }
   std::vector<Execution> executions;
-  for (Result<Execution>& result : ExecuteRepeats(loaded, *options, repeats, progress_.get())) {
-    executions.push_back(result ? std::move(*result) : Failed(loaded, result.error()));
+  for (std::optional<Result<Execution>>& result : ExecuteAll(tasks, progress_.get(), nullptr)) {
+    if (!result) continue;
+    executions.push_back(*result ? std::move(**result) : Failed(loaded, result->error()));
   }
   return executions;
 }

@@ -2,6 +2,7 @@
 
 #include "engines/engine_table.h"
 #include "kmod_setup/fixture_table.h"
+#include "results/compare/comparison.h"
 #include "results/fairness/assertion.h"
 
 namespace blkfair {
@@ -36,6 +37,7 @@ Catalog Gather() {
     catalog.assertions.push_back(part);
   }
   catalog.assertion_problems = AssertionProblems;
+  catalog.comparison = CompareParams();
   return catalog;
 }
 

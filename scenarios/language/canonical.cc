@@ -55,6 +55,10 @@ std::string CanonicalToml(const Scenario& scenario, const Catalog& catalog) {
     AppendKeys(AssertKeys(), AssertValues(assertion), &out);
     AppendKeys(ParamsOf(catalog.assertions, assertion.kind), assertion.params, &out);
   }
+  for (const CompareSpec& compare : scenario.compares) {
+    out += "\n[[compare]]\n";
+    AppendKeys(catalog.comparison, compare.params, &out);
+  }
   return out;
 }
 

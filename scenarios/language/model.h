@@ -77,6 +77,12 @@ struct AssertSpec {
   bool operator==(const AssertSpec&) const = default;
 };
 
+// A figure that a comparison decides by; of Catalog::comparison's table.
+struct CompareSpec {
+  ParamValues params;
+  bool operator==(const CompareSpec&) const = default;
+};
+
 struct GuestSpec {
   uint32_t vcpus = 1;
   uint64_t memory_bytes = uint64_t{1024} << 20;
@@ -97,6 +103,7 @@ struct Scenario {
   std::vector<JobSpec> jobs;
   std::vector<PhaseSpec> phases;
   std::vector<AssertSpec> asserts;
+  std::vector<CompareSpec> compares;
 
   const FixtureSpec* FindFixture(std::string_view name) const;
   const JobSpec* FindJob(std::string_view name) const;

@@ -37,6 +37,7 @@ class Reading {
     std::vector<std::string> assert_names;
     CollectNames("assert", "assertion", &assert_names);
     for (const Node& table : Tables("assert")) ReadAssert(table);
+    for (const Node& table : Tables("compare")) ReadCompare(table);
     CheckAssertionsInScenario();
     return std::move(scenario_);
   }
@@ -103,6 +104,7 @@ class Reading {
   void ReadJob(const Node& table);
   void ReadPhase(const Node& table);
   void ReadAssert(const Node& table);
+  void ReadCompare(const Node& table);
   const PartInfo* EngineOf(const Node& table, const Referents::Fixture* fixture);
   void CheckStartDelays(const Node& table, const PhaseSpec& phase);
   void CheckJobsRun();
@@ -120,11 +122,9 @@ class Reading {
 };
 
 void Reading::ReadTop() {
-  static constexpr ParamSpec kTables[] = {{.name = "guest"},
-                                          {.name = "fixture"},
-                                          {.name = "job"},
-                                          {.name = "phase"},
-                                          {.name = "assert"}};
+  static constexpr ParamSpec kTables[] = {{.name = "guest"},  {.name = "fixture"},
+                                          {.name = "job"},    {.name = "phase"},
+                                          {.name = "assert"}, {.name = "compare"}};
   ReportUnknownKeys(root_, "the scenario", {ScenarioKeys(), kTables}, &problems_);
   const size_t before = problems_.count();
   const ParamValues values = DecodeTable(root_, ScenarioKeys(), &problems_);
@@ -277,6 +277,14 @@ void Reading::ReadAssert(const Node& table) {
       values.Has("contention") ? ContentionFrom(values.String("contention")) : contention_;
   assertion.params = std::move(*params);
   scenario_.asserts.push_back(std::move(assertion));
+}
+
+void Reading::ReadCompare(const Node& table) {
+  const size_t before = problems_.count();
+  ParamValues values = DecodeTable(table, catalog_.comparison, &problems_);
+  ReportUnknownKeys(table, "[[compare]]", {catalog_.comparison}, &problems_);
+  CheckReferences(table, catalog_.comparison, referents_, &problems_);
+  if (problems_.count() == before) scenario_.compares.push_back({std::move(values)});
 }
 
 // Only in a scenario without another problem: what hangs together with a faulty table cannot be

@@ -147,6 +147,9 @@ std::string KeyReferenceMarkdown(const Catalog& catalog) {
   out += "\n### `[[assert]]`\n";
   AppendKeys(AssertKeys(), &out);
   AppendParts("Assertion", catalog.assertions, &out);
+  out += "\n### `[[compare]]`\n\nWhat `blkfair ab` and `blkfair compare` decide by; every other "
+         "figure only describes.\n";
+  AppendKeys(catalog.comparison, &out);
   return out;
 }
 
