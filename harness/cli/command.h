@@ -19,6 +19,8 @@ class Command {
 };
 
 std::unique_ptr<Command> MakeRunCommand();
+std::unique_ptr<Command> MakeAbCommand();
+std::unique_ptr<Command> MakeCompareCommand();
 std::unique_ptr<Command> MakeCheckCommand();
 std::unique_ptr<Command> MakeJudgeCommand();
 std::unique_ptr<Command> MakeShowCommand();

@@ -9,12 +9,10 @@
 #include "harness/cli/command.h"
 #include "harness/cli/exit_codes.h"
 #include "harness/cli/progress_line.h"
-#include "harness/run/catalog.h"
+#include "harness/cli/scenario_files.h"
 #include "results/fairness/judge.h"
 #include "results/report/report.h"
 #include "results/result_folder.h"
-#include "scenarios/language/canonical.h"
-#include "scenarios/language/reader.h"
 
 namespace blkfair {
 
@@ -38,13 +36,7 @@ Result<Scenario> ScenarioOf(const ResultFolder& folder, const std::vector<std::s
       return Fail(ErrorKind::kUsage, "the records are of different scenarios");
     }
   }
-  auto scenario = ParseScenario(first.scenario_toml, first.scenario_name, TheCatalog(), overrides);
-  if (scenario) return *scenario;
-  std::string message;
-  for (const Diagnostic& problem : scenario.error()) {
-    message += (message.empty() ? "" : "\n") + problem.ToString();
-  }
-  return Fail(ErrorKind::kUsage, message);
+  return StoredScenario(first, overrides);
 }
 
 // `judge` and `show`: read a result folder, judge it, report it. `show` exits 0 whatever the

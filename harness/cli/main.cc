@@ -15,8 +15,9 @@
 namespace blkfair {
 namespace {
 
-constexpr std::array kCommands = {MakeRunCommand,  MakeJudgeCommand, MakeCheckCommand,
-                                  MakeListCommand, MakeShowCommand,  MakeCleanCommand};
+constexpr std::array kCommands = {MakeRunCommand,   MakeAbCommand,    MakeCompareCommand,
+                                  MakeJudgeCommand, MakeCheckCommand, MakeListCommand,
+                                  MakeShowCommand,  MakeCleanCommand};
 
 constexpr const char* kFooter =
     "Exit codes: 0 pass, 1 fail, 2 bad usage or scenario, 3 error, 4 inconclusive,\n"

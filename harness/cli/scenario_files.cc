@@ -70,4 +70,15 @@ Result<std::vector<LoadedScenario>> LoadScenarios(const std::vector<std::string>
   return loaded;
 }
 
+Result<Scenario> StoredScenario(const Record& record, const std::vector<std::string>& overrides) {
+  auto scenario =
+      ParseScenario(record.scenario_toml, record.scenario_name, TheCatalog(), overrides);
+  if (scenario) return *scenario;
+  std::string message;
+  for (const Diagnostic& problem : scenario.error()) {
+    message += (message.empty() ? "" : "\n") + problem.ToString();
+  }
+  return Fail(ErrorKind::kUsage, message);
+}
+
 }  // namespace blkfair

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "results/record.h"
 #include "scenarios/language/model.h"
 
 namespace blkfair {
@@ -21,5 +22,8 @@ struct LoadedScenario {
 // there is any.
 Result<std::vector<LoadedScenario>> LoadScenarios(const std::vector<std::string>& paths,
                                                   const std::vector<std::string>& overrides);
+
+// The scenario that a record carries, with overrides. kUsage: one problem a line.
+Result<Scenario> StoredScenario(const Record& record, const std::vector<std::string>& overrides);
 
 }  // namespace blkfair

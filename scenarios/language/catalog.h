@@ -31,7 +31,7 @@ struct Catalog {
   std::vector<PartInfo> engines;
   std::vector<PartInfo> fixtures;
   std::vector<PartInfo> assertions;
-  std::span<const ParamSpec> comparison;  // keys of [[compare]]
+  std::span<const ParamSpec> comparison = {};  // keys of [[compare]]
   // What is wrong with an assertion in its scenario, one sentence each. Asked once everything else
   // is in order. May be null.
   std::vector<std::string> (*assertion_problems)(const Scenario&, const AssertSpec&) = nullptr;
