@@ -183,8 +183,8 @@ struct Record {
   std::string scenario_name;
   std::string scenario_hash;
   std::string scenario_toml;  // canonical
-  uint64_t seed = 0;    // of the scenario
-  uint32_t repeat = 1;  // which whole run; with the seed it decides on everything random
+  uint64_t seed = 0;          // of the scenario
+  uint32_t repeat = 1;        // which whole run; with the seed it decides on everything random
   RunOutcome outcome = RunOutcome::kDied;
   std::string outcome_why;
   EnvironmentRecord environment;

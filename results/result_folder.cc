@@ -1,12 +1,15 @@
 #include "results/result_folder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <filesystem>
 
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
+#include "results/record_check.h"
 #include "results/record_json.h"
 
 namespace blkfair {
@@ -17,14 +20,37 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 constexpr int kManifestSchema = 1;
+constexpr const char* kUnfinished = "/unfinished";
 
 std::string RecordName(size_t index) { return fmt::format("record-{}.json", index + 1); }
 
+// What the user named and is not there is for the user to mend.
+Result<std::string> ReadStored(const std::string& path) {
+  Result<std::string> text = ReadWholeFile(path);
+  if (!text) return Fail(ErrorKind::kUsage, text.error().message);
+  return text;
+}
+
+// Result folders below `path`, for the one who named the folder of several by mistake.
+std::string ResultsBelow(const std::string& path) {
+  std::string found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(path, error)) {
+    if (!fs::exists(entry.path() / "manifest.json", error)) continue;
+    found += (found.empty() ? "" : ", ") + entry.path().filename().string();
+  }
+  return found;
+}
+
 Result<Record> ReadRecord(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path));
+  ASSIGN_OR_RETURN(const std::string text, ReadStored(path));
   auto record = RecordFromJson(text);
   if (!record) {
     return Fail(ErrorKind::kUsage, fmt::format("read {}: {}", path, record.error().message));
+  }
+  if (const std::optional<std::string> fault = FaultOfRecord(*record)) {
+    return Fail(ErrorKind::kUsage,
+                fmt::format("read {}: not as blkfair wrote it: {}", path, *fault));
   }
   return std::move(*record);
 }
@@ -44,6 +70,31 @@ Result<void> CheckResultFolderFree(const std::string& path, bool force) {
                           path));
 }
 
+Result<void> ReserveResultFolder(const std::string& path, bool force) {
+  RETURN_IF_ERROR(CheckResultFolderFree(path, force));
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) {
+    return Fail(ErrorKind::kKernel, fmt::format("make the result folder {}: {}; name another with "
+                                                "--out",
+                                                path, error.message()));
+  }
+  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (force ? 0 : O_EXCL);
+  const UniqueFd marker(::open((path + kUnfinished).c_str(), flags, 0644));
+  if (marker.valid()) return {};
+  if (errno == EEXIST) {
+    return Fail(ErrorKind::kUsage,
+                fmt::format("--out {}: another run is writing to it; name another", path));
+  }
+  return FailErrno(errno, "write to the result folder " + path);
+}
+
+void ReleaseResultFolder(const std::string& path) {
+  std::error_code ignored;
+  fs::remove(path + kUnfinished, ignored);
+  fs::remove(path, ignored);  // only where it is empty
+}
+
 Result<void> WriteResultFolder(const std::string& path, const ResultFolder& folder) {
   std::error_code error;
   fs::create_directories(path, error);
@@ -59,7 +110,9 @@ Result<void> WriteResultFolder(const std::string& path, const ResultFolder& fold
     RETURN_IF_ERROR(WriteWholeFile(path + "/" + RecordName(i),
                                    RecordToJson(folder.records[i], /*pretty=*/true)));
   }
-  return WriteWholeFile(path + "/manifest.json", manifest.dump(2) + "\n");
+  RETURN_IF_ERROR(WriteWholeFile(path + "/manifest.json", manifest.dump(2) + "\n"));
+  fs::remove(path + kUnfinished, error);
+  return {};
 }
 
 Result<ResultFolder> ReadResultFolder(const std::string& path) {
@@ -71,7 +124,14 @@ Result<ResultFolder> ReadResultFolder(const std::string& path) {
     return folder;
   }
   const std::string manifest_path = path + "/manifest.json";
-  ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(manifest_path));
+  if (!fs::exists(manifest_path, error)) {
+    const std::string below = ResultsBelow(path);
+    return Fail(ErrorKind::kUsage,
+                below.empty() ? fmt::format("{} is no result folder: it has no manifest.json", path)
+                              : fmt::format("{} is no result folder, but holds some: name {} in it",
+                                            path, below));
+  }
+  ASSIGN_OR_RETURN(const std::string text, ReadStored(manifest_path));
   const Json manifest = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   const bool ours = manifest.is_object() && manifest.value("tool", Json()) == "blkfair" &&
                     manifest.contains("records") && manifest["records"].is_array();

@@ -19,6 +19,12 @@ struct ResultFolder {
 // kUsage when `path` exists and is not an empty folder, unless `force`. Creates nothing.
 Result<void> CheckResultFolderFree(const std::string& path, bool force);
 
+// Makes the folder and keeps it for this run: whoever asks for it later, also at the same time, is
+// refused. Until WriteResultFolder it holds a file "unfinished".
+Result<void> ReserveResultFolder(const std::string& path, bool force);
+// Of a run that did not take place: the folder goes, unless something else is in it.
+void ReleaseResultFolder(const std::string& path);
+
 // Makes the folder and writes manifest and records; what stands there of an earlier run is
 // replaced.
 Result<void> WriteResultFolder(const std::string& path, const ResultFolder& folder);

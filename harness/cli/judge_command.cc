@@ -55,13 +55,16 @@ class StoredCommand final : public Command {
       command->add_option("--set", overrides_, "Judge by another bound: assert.light.max=1.5")
           ->allow_extra_args(false);
     }
-    command->add_flag("--json", json_, "One JSON document instead of text");
+    command->add_flag("--json", json_, "One JSON document instead of text (an array for several)");
     return command;
   }
 
   int Run() override {
     std::vector<int> codes;
+    const bool array = json_ && paths_.size() > 1;  // one document, whatever was asked for
+    if (array) fmt::print("[\n");
     for (const std::string& path : paths_) {
+      if (array && !codes.empty()) fmt::print(",\n");
       const auto code = One(path);
       if (!code) {
         fmt::print(stderr, "blkfair: {}\n", code.error().message);
@@ -69,6 +72,7 @@ class StoredCommand final : public Command {
       }
       codes.push_back(*code);
     }
+    if (array) fmt::print("]\n");
     return judges_ ? CombineExitCodes(codes) : kExitPass;
   }
 

@@ -1,8 +1,13 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <memory>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -29,11 +34,18 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", fmt::format("blkfair {}", kVersion));
   app.footer(kFooter);
   app.require_subcommand(1);
+  app.failure_message([](const CLI::App*, const CLI::Error& error) {
+    return fmt::format("blkfair: {}\n`blkfair help` tells more.\n", error.what());
+  });
   std::vector<std::pair<std::unique_ptr<Command>, CLI::App*>> commands;
   for (const auto make : kCommands) {
     auto command = make();
     CLI::App* parser = command->AddTo(app);
     commands.emplace_back(std::move(command), parser);
+  }
+  if (argc == 2 && std::string_view(argv[1]) == "help") {
+    fmt::print("{}", app.help());
+    return kExitPass;
   }
   try {
     app.parse(argc, argv);
@@ -51,7 +63,14 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return blkfair::Main(argc, argv);
+    const int code = blkfair::Main(argc, argv);
+    // What was printed into a full disk or a closed descriptor was not printed.
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    fmt::print(stderr, "blkfair: write to standard output: {}\n", std::strerror(errno));
+    return blkfair::kExitError;
+  } catch (const std::system_error& error) {  // fmt's, when stdout takes no more
+    fmt::print(stderr, "blkfair: write to standard output: {}\n", error.code().message());
+    return blkfair::kExitError;
   } catch (const std::exception& error) {
     fmt::print(stderr, "blkfair: internal error: {}\n", error.what());
     return blkfair::kExitError;

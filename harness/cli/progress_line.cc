@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include "base/units.h"
 
@@ -55,7 +56,9 @@ void ProgressLine::ClearLocked() {
 bool UseColour(int fd) {
   const char* no_color = std::getenv("NO_COLOR");
   const bool refused = no_color != nullptr && *no_color != '\0';
-  return !refused && ::isatty(fd) == 1;
+  const char* terminal = std::getenv("TERM");
+  const bool dumb = terminal != nullptr && std::string_view(terminal) == "dumb";
+  return !refused && !dumb && ::isatty(fd) == 1;
 }
 
 }  // namespace blkfair

@@ -35,6 +35,9 @@ class RunCommand final : public Command {
   int Run() override;
 
  private:
+  std::string Kernel() const { return kernel_.empty() ? "debian:6.12" : kernel_; }
+  Result<void> CheckOptions(const std::vector<LoadedScenario>& loaded) const;
+  Result<std::vector<std::string>> ReserveFolders(const std::vector<LoadedScenario>& loaded) const;
   std::vector<std::string> Overrides() const;
   std::string RepeatCommand(const LoadedScenario& loaded) const;
   std::string FolderOf(const LoadedScenario& loaded, size_t count) const;
@@ -50,8 +53,8 @@ class RunCommand final : public Command {
   std::vector<std::string> scenarios_;
   std::vector<std::string> overrides_;
   std::vector<std::string> destroy_;
-  std::string on_ = "guest";
-  std::string kernel_ = "debian:6.12";
+  std::string on_;      // empty: not said
+  std::string kernel_;  // likewise
   std::string time_;
   std::string seed_;
   uint32_t repeat_ = 0;       // 0: as the scenario says
@@ -69,13 +72,12 @@ CLI::App* RunCommand::AddTo(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("run", "Run scenarios and judge them: the verdict is the exit code");
   command->add_option("SCENARIO", scenarios_, "Scenario files, or folders of them")->required();
-  command->add_option("--on", on_, "Where: in a guest, or on this machine's own kernel (root)")
-      ->check(CLI::IsMember({"guest", "host"}))
-      ->capture_default_str();
   command
-      ->add_option("--kernel", kernel_,
-                   "The guest's kernel: debian:6.1, 6.12 or 7, host, a bzImage, a built tree")
-      ->capture_default_str();
+      ->add_option("--on", on_, "Where: in a guest, or on this machine's own kernel (root) [guest]")
+      ->check(CLI::IsMember({"guest", "host"}));
+  command->add_option("--kernel", kernel_,
+                      "The guest's kernel: debian:6.1, 6.12 or 7, host, a bzImage, a built tree "
+                      "[debian:6.12]");
   command
       ->add_option("--time", time_,
                    "The guest's time: virtual (repeats exactly) or real [virtual, real with KVM]")
@@ -116,13 +118,74 @@ std::string RunCommand::RepeatCommand(const LoadedScenario& loaded) const {
   } else if (on_ == "host") {
     command += " --on host";
   } else {
-    command += fmt::format(" --kernel {}", ShellQuoted(kernel_));
+    command += fmt::format(" --kernel {}", ShellQuoted(Kernel()));
     if (!time_.empty()) command += " --time " + time_;
   }
   for (const std::string& text : Overrides()) command += " --set " + ShellQuoted(text);
   for (const std::string& device : destroy_) command += " --destroy " + ShellQuoted(device);
   if (only_repeat_ > 0) command += fmt::format(" --only-repeat {}", only_repeat_);
   return command;
+}
+
+// An option that would have no effect is a misunderstanding, and no run should start from one.
+Result<void> RunCommand::CheckOptions(const std::vector<LoadedScenario>& loaded) const {
+  const auto contradiction = [](const std::string& what) { return Fail(ErrorKind::kUsage, what); };
+  const auto sets = [this](const std::string& key) {
+    return std::any_of(overrides_.begin(), overrides_.end(),
+                       [&](const std::string& text) { return text.starts_with(key + "="); });
+  };
+  if (!seed_.empty() && sets("seed")) return contradiction("--seed and --set seed: keep one");
+  if (repeat_ > 0 && sets("repeat")) return contradiction("--repeat and --set repeat: keep one");
+  const bool simulated = std::all_of(loaded.begin(), loaded.end(), [](const LoadedScenario& row) {
+    return IsSimulated(row.scenario);
+  });
+  for (const auto& [option, value] : {std::pair("--kernel", kernel_), std::pair("--time", time_)}) {
+    if (value.empty()) continue;
+    if (simulated) {
+      return contradiction(
+          fmt::format("{}: simulated queues know no kernel and no other time; "
+                      "leave it out",
+                      option));
+    }
+    if (on_ == "host") {
+      return contradiction(
+          fmt::format("{} is about a guest, and --on host asks for none: leave one "
+                      "of them out",
+                      option));
+    }
+  }
+  if (simulated && !on_.empty()) {
+    return contradiction("--on: simulated queues run nowhere in particular; leave it out");
+  }
+  const bool destroys = std::any_of(loaded.begin(), loaded.end(), [](const LoadedScenario& row) {
+    return std::any_of(
+        row.scenario.fixtures.begin(), row.scenario.fixtures.end(), [](const FixtureSpec& fixture) {
+          return fixture.params.Has("destroy_data") && fixture.params.Bool("destroy_data");
+        });
+  });
+  if (!destroy_.empty() && !destroys) {
+    return contradiction(
+        fmt::format("--destroy {}: no fixture here says destroy_data = true", destroy_.front()));
+  }
+  return {};
+}
+
+// One folder for each scenario, made and kept before anything is measured.
+Result<std::vector<std::string>> RunCommand::ReserveFolders(
+    const std::vector<LoadedScenario>& loaded) const {
+  std::vector<std::string> folders;
+  for (const LoadedScenario& row : loaded) {
+    std::string folder = FolderOf(row, loaded.size());
+    for (int i = 2; std::find(folders.begin(), folders.end(), folder) != folders.end(); i++) {
+      folder = fmt::format("{}-{}", FolderOf(row, loaded.size()), i);
+    }
+    if (auto reserved = ReserveResultFolder(folder, force_); !reserved) {
+      for (const std::string& earlier : folders) ReleaseResultFolder(earlier);
+      return Fail(reserved.error());
+    }
+    folders.push_back(folder);
+  }
+  return folders;
 }
 
 std::string RunCommand::FolderOf(const LoadedScenario& loaded, size_t count) const {
@@ -144,7 +207,8 @@ Result<ExecuteOptions> RunCommand::MakeExecuteOptions(const std::vector<LoadedSc
   options.keep = keep_;
   options.destroy = destroy_;
   for (const LoadedScenario& row : loaded) {
-    const Result<void> may = CheckForeignUse(row.scenario, on_, destroy_);
+    const Result<void> may =
+        CheckForeignUse(row.scenario, on_ == "host" ? "host" : "guest", destroy_);
     if (!may && may.error().kind == ErrorKind::kUsage) return Fail(may.error());
   }
   const bool guest = options.where == Where::kGuest &&
@@ -155,7 +219,7 @@ Result<ExecuteOptions> RunCommand::MakeExecuteOptions(const std::vector<LoadedSc
   const bool real = time_.empty() ? KvmWorks() : time_ == "real";
   options.time = real ? GuestTime::kReal : GuestTime::kVirtual;
   time_ = real ? "real" : "virtual";
-  ASSIGN_OR_RETURN(options.kernel, ResolveKernel(kernel_, [this](const std::string& line) {
+  ASSIGN_OR_RETURN(options.kernel, ResolveKernel(Kernel(), [this](const std::string& line) {
                      progress_->Say("blkfair: " + line);
                    }));
   return options;
@@ -221,18 +285,21 @@ SummaryRow RunCommand::RunOne(const LoadedScenario& loaded, const Result<Execute
   const std::vector<Execution> executions = RunRepeats(loaded, options);
   std::vector<Record> records;
   for (const Execution& execution : executions) records.push_back(execution.record);
-  const Judgement judgement = Judge(loaded.scenario, records);
+  Judgement judgement = Judge(loaded.scenario, records);
   ReportInput input;
   input.scenario = &loaded.scenario;
   input.records = records;
   input.judgement = &judgement;
   input.repeat_command = RepeatCommand(loaded);
   input.results_folder = folder;
-  SummaryRow row = SummaryOf(input);
   if (auto stored = Store(loaded, executions, input, folder); !stored) {
-    fmt::print(stderr, "blkfair: {}\n", stored.error().message);
-    row.exit_code = kExitError;
+    // The report, the summary and the exit code say the same.
+    judgement.warnings.push_back("the results were not stored: " + stored.error().message);
+    judgement.exit_code = kExitError;
+    judgement.outcome = Outcome::kError;
+    input.results_folder.clear();
   }
+  const SummaryRow row = SummaryOf(input);
   if (json_) {
     json_reports_.push_back(JsonReport(input));
   } else {
@@ -258,10 +325,12 @@ void RunCommand::PrintJson(bool several) const {
 int RunCommand::Run() {
   const auto loaded = LoadScenarios(scenarios_, Overrides());
   if (!loaded) return kExitUsage;
-  std::vector<std::string> folders;
+  if (const auto consistent = CheckOptions(*loaded); !consistent) {
+    fmt::print(stderr, "blkfair: {}\n", consistent.error().message);
+    return kExitUsage;
+  }
   for (const LoadedScenario& row : *loaded) {
-    folders.push_back(FolderOf(row, loaded->size()));
-    if (auto free = CheckResultFolderFree(folders.back(), force_); !free) {
+    if (auto free = CheckResultFolderFree(FolderOf(row, loaded->size()), force_); !free) {
       fmt::print(stderr, "blkfair: {}\n", free.error().message);
       return kExitUsage;
     }
@@ -273,12 +342,18 @@ int RunCommand::Run() {
     fmt::print(stderr, "blkfair: {}\n", options.error().message);
     return kExitUsage;
   }
+  const auto folders = ReserveFolders(*loaded);
+  if (!folders) {
+    fmt::print(stderr, "blkfair: {}\n", folders.error().message);
+    return folders.error().kind == ErrorKind::kUsage ? kExitUsage : kExitError;
+  }
   std::vector<SummaryRow> rows;
   std::vector<int> codes;
   for (size_t i = 0; i < loaded->size() && !InterruptFlag::Raised(); i++) {
-    rows.push_back(RunOne((*loaded)[i], options, folders[i]));
+    rows.push_back(RunOne((*loaded)[i], options, (*folders)[i]));
     codes.push_back(rows.back().exit_code);
   }
+  for (size_t i = rows.size(); i < folders->size(); i++) ReleaseResultFolder((*folders)[i]);
   if (rows.empty()) fmt::print(stderr, "blkfair: interrupted before anything was measured\n");
   if (json_) {
     PrintJson(loaded->size() > 1);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 
 #include "kmod_setup/journal.h"
@@ -18,7 +19,13 @@ constexpr int kTries = 100;
 Result<WorkFolder> WorkFolder::Create(Journal* journal) {
   std::error_code error;
   const std::string parent = std::filesystem::temp_directory_path(error).string();
-  if (error) return Fail(ErrorKind::kKernel, fmt::format("find $TMPDIR: {}", error.message()));
+  if (error) {
+    const char* asked = std::getenv("TMPDIR");
+    return Fail(ErrorKind::kKernel,
+                fmt::format("the folder for temporary files, {}, cannot be used: {}; set TMPDIR to "
+                            "one that can",
+                            asked != nullptr ? asked : "/tmp", error.message()));
+  }
   // mkdtemp(3) would make the folder before its name can be journaled.
   for (int i = 0; i < kTries; i++) {
     const std::string path = fmt::format("{}/{}{}-{}", parent, kFolderPrefix, ::getpid(), i);

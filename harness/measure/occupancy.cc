@@ -81,11 +81,13 @@ OccupancyMeter::Choice OccupancyMeter::ChooseSource(const MeteredSet& set,
   if (std::abs(a - b) <= std::max(0.25, 0.1 * std::max(a, b))) {
     return {.busy = false,
             .any = true,
-            .why = fmt::format("agrees with `busy` ({:.1f}, {:.1f} a queue)", a, b)};
+            .why = fmt::format("`active` {:.1f} and `busy` {:.1f} tags a queue: they agree, within "
+                               "10 % or a quarter of a tag",
+                               a, b)};
   }
   return {.busy = true,
           .any = true,
-          .why = fmt::format("`active` disagrees ({:.1f} against {:.1f} a queue): the kernel under "
+          .why = fmt::format("`active` disagrees ({:.1f} against {:.1f} tags a queue): the kernel under "
                              "test counts it differently",
                              a, b)};
 }

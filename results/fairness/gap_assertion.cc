@@ -53,6 +53,12 @@ std::vector<Verdict> Evaluate(const JudgeInput& input) {
     const PhaseRecord& phase = PhaseOf(input, record);
     Observation observation = ObserveMetric(metric, phase, name);
     if (observation.value) observation.why = Where(*FindSubject(phase, name));
+    if (observation.value && phase.window_ns() <= params.Int("max")) {
+      observation = NotObserved(fmt::format(
+          "a window of {} cannot show that no wait is longer than {}: a longer runtime would",
+          HumanDuration(static_cast<double>(phase.window_ns())),
+          HumanDuration(static_cast<double>(params.Int("max")))));
+    }
     observations.push_back(std::move(observation));
   }
   Bounds bounds;

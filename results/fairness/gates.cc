@@ -14,6 +14,7 @@ namespace blkfair {
 namespace {
 
 constexpr double kContendedFraction = 0.8;  // design rule 8
+constexpr uint64_t kFewestSamples = 10;     // of the tag occupancy, to say anything of it
 constexpr double kLittleSlack = 1.01;
 constexpr double kDepthReached = 0.5;
 constexpr double kCpuBound = 0.9;
@@ -105,6 +106,16 @@ std::optional<Gate> ClockGate(const PhaseRecord& phase) {
   return std::nullopt;
 }
 
+// Whether a set was sampled often enough to tell; the reason why not otherwise.
+std::string TooFewSamples(const TagSetPhaseRecord& set, const std::string& fixture) {
+  if (set.samples == 0) return fmt::format("the tag occupancy of {} was not sampled", fixture);
+  if (set.samples >= kFewestSamples) return {};
+  return fmt::format(
+      "the tag occupancy of {} was sampled {} times, and {} are the fewest that tell "
+      "anything: a longer runtime or a shorter occupancy_interval would",
+      fixture, set.samples, kFewestSamples);
+}
+
 // The fixtures whose queues an assertion names, directly or by their jobs; all of the phase where
 // it names none.
 std::set<std::string> FixturesOf(const Scenario& scenario, const AssertSpec& spec,
@@ -151,7 +162,7 @@ std::string NoContention(const Record& record, const PhaseRecord& phase,
     return fmt::format("a demand of {} does not exceed the {} usable tags of {}: deeper jobs would",
                        set->demand, set->usable_tags, fixture);
   }
-  if (set->samples == 0) return fmt::format("the tag occupancy of {} was not sampled", fixture);
+  if (std::string why = TooFewSamples(*set, fixture); !why.empty()) return why;
   if (set->samples_contended < kContendedFraction * set->samples) {
     return fmt::format("in {} of {} samples alone a queue of {} sat at its limit or waited",
                        set->samples_contended, set->samples, fixture);
@@ -167,7 +178,7 @@ std::string SomeContention(const Record& record, const PhaseRecord& phase,
   const TagSetPhaseRecord* set = phase.FindTagSet(fixture);
   if (set == nullptr) return fmt::format("the tag set of {} was not observed", fixture);
   if (set->demand <= set->usable_tags) return {};
-  if (set->samples == 0) return fmt::format("the tag occupancy of {} was not sampled", fixture);
+  if (std::string why = TooFewSamples(*set, fixture); !why.empty()) return why;
   if (set->samples_contended == 0) return {};
   return fmt::format("contention was seen on {} in {} of {} samples, and none may be", fixture,
                      set->samples_contended, set->samples);

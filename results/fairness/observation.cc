@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -43,17 +44,27 @@ std::string ListOf(std::span<const double> values, const ValueStyle& style) {
   return list;
 }
 
-// The tolerance of a single record against its own counting noise.
-void CheckTolerance(double value, double noise, const Bounds& bounds, Verdict* verdict) {
-  if (!bounds.tolerance || *bounds.tolerance >= noise) return;
-  // Further outside than chance explains is a failure all the same.
-  if (value < *bounds.min * (1 - noise) || value > *bounds.max * (1 + noise)) return;
-  const double factor = noise / *bounds.tolerance;
+// A single record knows no spread, but its counts have noise of their own: nothing is decided by a
+// value that they may have carried over the bound.
+void CheckNoise(double value, double noise, const Bounds& bounds, Verdict* verdict) {
+  const double low = value * (1 - noise);
+  const double high = value * (1 + noise);
+  const bool inside = (!bounds.min || low >= *bounds.min) && (!bounds.max || high <= *bounds.max);
+  const bool outside = (bounds.min && high < *bounds.min) || (bounds.max && low > *bounds.max);
+  if (inside || outside) return;
+  double distance = std::numeric_limits<double>::infinity();  // to the nearest bound, relative
+  for (const std::optional<double>& bound : {bounds.min, bounds.max}) {
+    if (bound) distance = std::min(distance, std::fabs(value - *bound) / value);
+  }
   verdict->outcome = Outcome::kInconclusive;
+  const double factor = noise / distance;
   verdict->why = fmt::format(
-      "a tolerance of {:.2g}% is below the counting noise of {:.2g}%: {:.0f} times the I/Os "
-      "(runtime times repeats) would settle it",
-      *bounds.tolerance * 100, noise * 100, std::ceil(factor * factor));
+      "{}; so few I/Os have a counting noise of {:.2g} %, more than its distance to the bound: {}",
+      verdict->why, noise * 100,
+      std::isfinite(factor) && factor < 1000
+          ? fmt::format("{:.0f} times the I/Os (a longer runtime) would settle it",
+                        std::ceil(factor * factor))
+          : std::string("it lies on the bound"));
 }
 
 std::optional<Estimate> EstimateOf(std::span<const double> values, double resolution,
@@ -195,7 +206,7 @@ Verdict Decide(Verdict verdict, std::span<const Observation> observations, const
   verdict.why = observations.front().why;
   const bool inside = value >= bounds.min.value_or(value) && value <= bounds.max.value_or(value);
   verdict.outcome = inside ? Outcome::kPass : Outcome::kFail;
-  CheckTolerance(value, observations.front().noise, bounds, &verdict);
+  if (value > 0) CheckNoise(value, observations.front().noise, bounds, &verdict);
   return verdict;
 }
 

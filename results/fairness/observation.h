@@ -39,9 +39,6 @@ enum class Spread : uint8_t {
 struct Bounds {
   std::optional<double> min;
   std::optional<double> max;
-  // Set when min and max are a tolerance around something expected: a tolerance below the counting
-  // noise decides nothing.
-  std::optional<double> tolerance;
   Spread spread = Spread::kFactor;
 };
 
@@ -59,7 +56,7 @@ struct ValueStyle {
 // A verdict with everything but the outcome: who, where, what.
 Verdict NewVerdict(const JudgeInput& input, std::string what);
 // Fills in observed, bound, outcome and why. `observations`: one per record. A single one is judged
-// by its value; repeats by the interval that holds the quantity: it passes or fails when all of it
+// by its value, give or take the noise of its counts; repeats by the interval that holds the quantity: it passes or fails when all of it
 // is on one side of the bound, and is inconclusive otherwise.
 Verdict Decide(Verdict verdict, std::span<const Observation> observations, const Bounds& bounds,
                const ValueStyle& style);

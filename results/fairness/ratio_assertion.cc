@@ -74,9 +74,8 @@ std::vector<Verdict> Evaluate(const JudgeInput& input) {
   const std::vector<std::string>& between = params.Strings("between");
   Bounds bounds = MinMax(params);
   if (params.Has("expected")) {
-    bounds.tolerance = params.Number("tolerance");
-    bounds.min = params.Number("expected") * (1 - *bounds.tolerance);
-    bounds.max = params.Number("expected") * (1 + *bounds.tolerance);
+    bounds.min = params.Number("expected") * (1 - params.Number("tolerance"));
+    bounds.max = params.Number("expected") * (1 + params.Number("tolerance"));
   }
   std::vector<Observation> observations;
   for (const Record& record : input.records) {

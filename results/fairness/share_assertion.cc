@@ -151,10 +151,9 @@ std::vector<Verdict> Evaluate(const JudgeInput& input) {
     }
     if (params.Has("tolerance")) {
       const double tolerance = params.Number("tolerance");
-      verdicts.push_back(
-          Decide(NewVerdict(input, fmt::format("{}, against its fair share of {}", label, whole)),
-                 fairness, Bounds{1 - tolerance, 1 + tolerance, tolerance, Spread::kDifference},
-                 ValueStyle{}));
+      verdicts.push_back(Decide(
+          NewVerdict(input, fmt::format("{}, against its fair share of {}", label, whole)),
+          fairness, Bounds{1 - tolerance, 1 + tolerance, Spread::kDifference}, ValueStyle{}));
     }
   }
   if (verdicts.empty()) {

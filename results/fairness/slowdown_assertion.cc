@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 
 #include "results/fairness/gates.h"
 #include "results/fairness/observation.h"
@@ -69,7 +70,7 @@ Observation ObserveSlowdown(const JudgeInput& input, const Record& record, const
   const double worse = metric.higher_is_better ? *alone.value : *shared.value;
   const double better = metric.higher_is_better ? *shared.value : *alone.value;
   if (better > 0) {
-    Observation slowdown = Observed(worse / better, why);
+    Observation slowdown = Observed(worse / better, why, std::hypot(alone.noise, shared.noise));
     slowdown.resolution = alone.resolution + shared.resolution;
     return slowdown;
   }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/units.h"
+#include "results/fairness/division.h"
 #include "results/report/figures.h"
 #include "results/report/layout.h"
 #include "results/report/text_sections.h"
@@ -180,8 +181,13 @@ std::string TagSetSection(const ReportInput& input) {
     const PhaseRecord& phase = AnyPhase(input.records, name);
     for (const TagSetPhaseRecord& set : phase.tag_sets) {
       any = true;
+      const auto users = std::count_if(
+          phase.queues.begin(), phase.queues.end(), [&](const QueueRecord& queue) {
+            return FixtureOfQueue(queue.queue) == set.fixture && queue.demand > 0;
+          });
       const std::string contended =
           set.samples == 0 ? "-"
+          : users < 2      ? "one queue alone"
                            : fmt::format("{} of {} samples", set.samples_contended, set.samples);
       const OccupancyRecord* occupancy = AnyOccupancy(phase, set.fixture);
       table.Row({name, set.fixture, std::to_string(set.demand), std::to_string(set.usable_tags),

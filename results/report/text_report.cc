@@ -187,6 +187,16 @@ std::vector<std::string> SettingLines(const FixtureRecord& fixture) {
 std::string SetUpSection(const ReportInput& input) {
   std::string out;
   for (const FixtureRecord& fixture : input.records.front().fixtures) {
+    if (fixture.nr_tags == 0) {
+      out += Labelled(out.empty() ? "Read back" : "",
+                      fmt::format("{}: {}, tags and hardware queues not known", fixture.name,
+                                  fixture.kind),
+                      kLabelColumns);
+      for (const std::string& line : SettingLines(fixture)) {
+        out += Labelled("", line, kLabelColumns);
+      }
+      continue;
+    }
     std::string text = fmt::format(
         "{}: {}, {}{}, {}, {}", fixture.name, fixture.kind, Plural(fixture.nr_tags, "tag"),
         fixture.shared ? " shared by all queues" : " for each queue",

@@ -1,0 +1,74 @@
+#include "results/record_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "scenarios/language/canonical.h"
+
+namespace blkfair {
+
+namespace {
+
+using Fault = std::optional<std::string>;
+
+Fault FaultOfDirection(const JobRecord& job, const DirectionRecord& direction) {
+  const auto count = [&](const char* what, const LatencyStats& stats) -> Fault {
+    if (stats.count() == direction.ios) return std::nullopt;
+    return fmt::format("{} has {} {} I/Os and {} of their {}", job.job, direction.ios,
+                       direction.direction, stats.count(), what);
+  };
+  if (auto fault = count("lat", direction.lat)) return fault;
+  if (auto fault = count("clat", direction.clat)) return fault;
+  if (!direction.slat) return std::nullopt;
+  if (auto fault = count("slat", *direction.slat)) return fault;
+  if (direction.slat->sum_ns() + direction.clat.sum_ns() == direction.lat.sum_ns()) {
+    return std::nullopt;
+  }
+  return fmt::format("the sums of slat and clat of {} are not that of lat", job.job);
+}
+
+Fault FaultOfJob(const PhaseRecord& phase, const JobRecord& job) {
+  for (const DirectionRecord& direction : job.directions) {
+    if (auto fault = FaultOfDirection(job, direction)) return fault;
+  }
+  // A wait may have begun before the window and is then counted from its beginning on.
+  if (job.gap_max_ns < 0 || job.gap_max_ns > phase.window_close_ns) {
+    return fmt::format("{} waited {} ns in a phase of {} ns", job.job, job.gap_max_ns,
+                       phase.window_close_ns);
+  }
+  if (job.gap_max_ns == 0 && phase.window_ns() > 0) {
+    return fmt::format("{} never waited for a completion, and no clock is that coarse", job.job);
+  }
+  return std::nullopt;
+}
+
+Fault FaultOfPhase(const PhaseRecord& phase) {
+  if (phase.window_open_ns < 0 || phase.window_close_ns < 0) return "a window began before time";
+  for (const JobRecord& job : phase.jobs) {
+    if (auto fault = FaultOfJob(phase, job)) return fault;
+  }
+  for (const TagSetPhaseRecord& set : phase.tag_sets) {
+    if (set.samples_contended <= set.samples) continue;
+    return fmt::format("{} of {} samples of {} were contended", set.samples_contended, set.samples,
+                       set.fixture);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> FaultOfRecord(const Record& record) {
+  if (ScenarioHash(record.scenario_toml) != record.scenario_hash) {
+    return "scenario_hash is not that of scenario_toml: one of them was changed";
+  }
+  std::set<std::string> phases;
+  for (const PhaseRecord& phase : record.phases) {
+    if (!phases.insert(phase.name).second) return fmt::format("phase {} stands twice", phase.name);
+    if (auto fault = FaultOfPhase(phase)) return fmt::format("phase {}: {}", phase.name, *fault);
+  }
+  return std::nullopt;
+}
+
+}  // namespace blkfair
