@@ -135,7 +135,9 @@ Result<Operation> SpawnOperation(const KernelFs& fs, pid_t pid) {
 Result<Journal> Journal::Create(const std::string& dir, const KernelFs& fs) {
   std::error_code error;
   std::filesystem::create_directories(dir, error);
-  if (error) return FailErrno(error.value(), fmt::format("make directory {} (XDG_STATE_HOME or HOME name its place)", dir));
+  if (error)
+    return FailErrno(error.value(),
+                     fmt::format("make directory {} (XDG_STATE_HOME or HOME name its place)", dir));
   const pid_t pid = ::getpid();
   ASSIGN_OR_RETURN(const std::string start, ProcessStartTime(fs, pid));
   ASSIGN_OR_RETURN(const std::string boot_id,

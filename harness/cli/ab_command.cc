@@ -278,8 +278,8 @@ Result<int> AbCommand::One(const std::string& scenario, const std::string& folde
   const std::vector<Record> b = sides_[1].List();
   ComparisonReportInput input;
   input.scenario = &sides_[0].loaded.scenario;
-  input.a = {"A = " + sides_[0].name, a};
-  input.b = {"B = " + sides_[1].name, b};
+  input.a = {sides_[0].name, a};
+  input.b = {sides_[1].name, b};
   input.comparison = &comparison;
   input.confidence = confidence;
   input.command = CommandLine(scenario);

@@ -52,8 +52,8 @@ class CompareCommand final : public Command {
     const Comparison comparison = blkfair::Compare(scenario, a.records, b.records, options);
     ComparisonReportInput input;
     input.scenario = &scenario;
-    input.a = {"A = " + a_, a.records};
-    input.b = {"B = " + b_, b.records};
+    input.a = {a_, a.records};
+    input.b = {b_, b.records};
     input.comparison = &comparison;
     input.command = fmt::format("blkfair compare {} {}", ShellQuoted(a_), ShellQuoted(b_));
     fmt::print("{}", json_ ? ComparisonJson(input) : MailReport(input));

@@ -87,9 +87,10 @@ OccupancyMeter::Choice OccupancyMeter::ChooseSource(const MeteredSet& set,
   }
   return {.busy = true,
           .any = true,
-          .why = fmt::format("`active` disagrees ({:.1f} against {:.1f} tags a queue): the kernel under "
-                             "test counts it differently",
-                             a, b)};
+          .why = fmt::format(
+              "`active` disagrees ({:.1f} against {:.1f} tags a queue): the kernel under "
+              "test counts it differently",
+              a, b)};
 }
 
 uint32_t OccupancyMeter::LimitAt(const MeteredSet& set, size_t sample, size_t queue) const {

@@ -205,8 +205,10 @@ std::string Conclusion(const std::vector<ComparedMetric>& rows) {
   for (const ComparedMetric& row : rows) {
     if (!row.primary) continue;
     if (!text.empty()) text += "; ";
-    const std::string size =
-        row.factor ? fmt::format(" ({:+.1f} %)", (row.factor->value - 1) * 100) : std::string();
+    const std::string size = !row.factor ? std::string()
+                             : row.factor->value < 10
+                                 ? fmt::format(" ({:+.1f} %)", (row.factor->value - 1) * 100)
+                                 : fmt::format(" (x{:.0f})", row.factor->value);
     text += fmt::format("{} {} {}{}", row.job, row.metric, ChangeWord(row.change), size);
   }
   return text.empty() ? "the scenario names no primary metric ([[compare]]): nothing is concluded"

@@ -56,8 +56,9 @@ struct ValueStyle {
 // A verdict with everything but the outcome: who, where, what.
 Verdict NewVerdict(const JudgeInput& input, std::string what);
 // Fills in observed, bound, outcome and why. `observations`: one per record. A single one is judged
-// by its value, give or take the noise of its counts; repeats by the interval that holds the quantity: it passes or fails when all of it
-// is on one side of the bound, and is inconclusive otherwise.
+// by its value, give or take the noise of its counts; repeats by the interval that holds the
+// quantity: it passes or fails when all of it is on one side of the bound, and is inconclusive
+// otherwise.
 Verdict Decide(Verdict verdict, std::span<const Observation> observations, const Bounds& bounds,
                const ValueStyle& style);
 

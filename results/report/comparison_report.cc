@@ -45,13 +45,24 @@ std::string SideText(const ComparedSide& side) {
   return text;
 }
 
-std::string Percent(double factor) { return fmt::format("{:+.1f}", (factor - 1) * 100); }
+// Without what stands empty at its end, and with a newline.
+std::string Trimmed(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
 
-// "  +98.1 [+97.6, +98.7]"
+// A change as a percentage, or as a factor where that would be hard to read.
+std::string Change100(double factor) {
+  if (factor >= 100) return fmt::format("x{:.0f}", factor);
+  if (factor >= 2) return fmt::format("x{:.1f}", factor);
+  return fmt::format("{:+.1f}", (factor - 1) * 100);
+}
+
+// "+98.1 [+97.6, +98.7]"
 std::string ChangeText(const ComparedMetric& row) {
   if (!row.factor) return "-";
-  return fmt::format("{} [{}, {}]", Percent(row.factor->value), Percent(row.factor->low),
-                     Percent(row.factor->high));
+  return fmt::format("{} [{}, {}]", Change100(row.factor->value), Change100(row.factor->low),
+                     Change100(row.factor->high));
 }
 
 std::string Figure(const MetricInfo& metric, const std::optional<double>& value) {
@@ -62,13 +73,13 @@ void AppendTable(const ComparisonReportInput& input, bool primary, std::string* 
   std::string phase;
   for (const ComparedMetric& row : input.comparison->metrics) {
     if (row.primary != primary) continue;
-    if (row.phase != phase) *out += fmt::format("  phase {}\n", Ascii(row.phase));
+    if (row.phase != phase) *out += fmt::format(" phase {}\n", Ascii(row.phase));
     phase = row.phase;
     const MetricInfo& metric = MetricByName(row.metric);
-    *out += fmt::format("  {:<18} {:>9} {:>9}  {:<21} {:>2} {}\n",
-                        Clip(Ascii(row.job + " " + row.metric), 18), Figure(metric, row.a),
-                        Figure(metric, row.b), Clip(ChangeText(row), 21), row.pairs,
-                        primary ? std::string(ChangeWord(row.change)) : std::string());
+    *out += Trimmed(fmt::format(" {:<15} {:>8} {:>8} {:<20} {:>2} {}",
+                                Clip(Ascii(row.job + " " + row.metric), 15), Figure(metric, row.a),
+                                Figure(metric, row.b), ChangeText(row), row.pairs,
+                                primary ? std::string(ChangeWord(row.change)) : std::string()));
   }
 }
 
@@ -90,10 +101,10 @@ std::string MailReport(const ComparisonReportInput& input) {
     Append("Beware", Ascii(difference), &out);
   }
   if (!comparison.metrics.empty()) {
-    out += fmt::format("\n  {:<18} {:>9} {:>9}  {:<21} {:>2}\n", "", "A", "B",
-                       fmt::format("change % [{:.0f} % CI]", input.confidence * 100), "n");
+    out += fmt::format("\n {:<15} {:>8} {:>8} {:<20} {:>2}\n", "", "A", "B",
+                       fmt::format("change % [{:.3g} % CI]", input.confidence * 100), "n");
     AppendTable(input, true, &out);
-    out += "\n  Descriptive only:\n";
+    out += "\n Descriptive only:\n";
     AppendTable(input, false, &out);
   }
   out += "\n";

@@ -181,8 +181,8 @@ std::string TagSetSection(const ReportInput& input) {
     const PhaseRecord& phase = AnyPhase(input.records, name);
     for (const TagSetPhaseRecord& set : phase.tag_sets) {
       any = true;
-      const auto users = std::count_if(
-          phase.queues.begin(), phase.queues.end(), [&](const QueueRecord& queue) {
+      const auto users =
+          std::count_if(phase.queues.begin(), phase.queues.end(), [&](const QueueRecord& queue) {
             return FixtureOfQueue(queue.queue) == set.fixture && queue.demand > 0;
           });
       const std::string contended =

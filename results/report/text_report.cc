@@ -188,10 +188,10 @@ std::string SetUpSection(const ReportInput& input) {
   std::string out;
   for (const FixtureRecord& fixture : input.records.front().fixtures) {
     if (fixture.nr_tags == 0) {
-      out += Labelled(out.empty() ? "Read back" : "",
-                      fmt::format("{}: {}, tags and hardware queues not known", fixture.name,
-                                  fixture.kind),
-                      kLabelColumns);
+      out += Labelled(
+          out.empty() ? "Read back" : "",
+          fmt::format("{}: {}, tags and hardware queues not known", fixture.name, fixture.kind),
+          kLabelColumns);
       for (const std::string& line : SettingLines(fixture)) {
         out += Labelled("", line, kLabelColumns);
       }

@@ -203,7 +203,8 @@ TEST(ScenarioOverrides, ProblemsNameTheOverride) {
       {"jobs.heavy.bs=3", "\"jobs.heavy.bs\" names no key: " + forms},
       {"=3",
        "unknown key \"\" in the scenario; its keys: name, situation, expectation, why, seed, "
-       "repeat, window, occupancy_interval, contention, guest, fixture, job, phase, assert"},
+       "repeat, window, occupancy_interval, contention, guest, fixture, job, phase, assert, "
+       "compare"},
       {"why=a\x07z", "why holds a control character: take it out"},
       {"why=\xff", "the value is not valid UTF-8 text"},
   };
