@@ -256,7 +256,10 @@ std::string TextReport(const ReportInput& input, bool colour) {
   if (!input.results_folder.empty()) {
     end += Labelled("Results", input.results_folder, kLabelColumns);
   }
-  end += "Repeat with\n" + WrapCommand(input.repeat_command, 4);
+  end += input.repeat_command.empty()
+             ? Labelled("Repeat with", "the command in the manifest of the record's folder",
+                        kLabelColumns)
+             : "Repeat with\n" + WrapCommand(input.repeat_command, 4);
   return Join({HeaderSection(input), question, SetUpSection(input), TroubleSection(input),
                MeasuredSection(input), TagSetSection(input), VerdictSection(input, colour),
                WarningSection(*input.judgement), OutcomeSection(input, colour), end});
