@@ -26,5 +26,6 @@ std::unique_ptr<Command> MakeJudgeCommand();
 std::unique_ptr<Command> MakeShowCommand();
 std::unique_ptr<Command> MakeListCommand();
 std::unique_ptr<Command> MakeCleanCommand();
+std::unique_ptr<Command> MakeSelftestCommand();
 
 }  // namespace blkfair

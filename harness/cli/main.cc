@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::array kCommands = {MakeRunCommand,   MakeAbCommand,    MakeCompareCommand,
                                   MakeJudgeCommand, MakeCheckCommand, MakeListCommand,
-                                  MakeShowCommand,  MakeCleanCommand};
+                                  MakeShowCommand,  MakeCleanCommand, MakeSelftestCommand};
 
 constexpr const char* kFooter =
     "Exit codes: 0 pass, 1 fail, 2 bad usage or scenario, 3 error, 4 inconclusive,\n"
