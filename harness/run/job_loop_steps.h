@@ -179,6 +179,9 @@ bool JobLoop<ClockT, ObserverT>::SubmitPending() {
       const uint32_t index = kOne ? 0 : ops[i].slot;
       slots[index].stamps.issue_ns = issue_ns;
       observer_.Issued(index, issue_ns);
+#ifdef BLKFAIR_MUTATE_SECOND_STAMP  // for the test of the conformance suite, nowhere else
+      slots[index].stamps.issue_ns = clock_.NowNs();
+#endif
     }
     if (!kOne) pending_first_ += count;
     pending_count_ -= count;

@@ -1,0 +1,23 @@
+#include "engines/polled_queue.h"
+
+#include <string>
+
+namespace blkfair {
+
+Result<void> RequirePolledQueue(const KernelFs& fs, const Queue& queue) {
+  if (queue.disk.empty()) {
+    return Fail(
+        ErrorKind::kUnmet,
+        "hipri needs a block device with polled hardware queues, which " + queue.path + " is not");
+  }
+  const std::string attribute = fs.roots().sys + "/block/" + queue.disk + "/queue/io_poll";
+  ASSIGN_OR_RETURN(const int64_t polled, fs.ReadInt(attribute));
+  if (polled != 0) return {};
+  std::string way = "its driver may have a parameter for them";
+  if (queue.disk.starts_with("nullb")) way = "load null_blk with poll_queues=1";
+  if (queue.disk.starts_with("nvme")) way = "load nvme with poll_queues=1";
+  return Fail(ErrorKind::kUnmet, "hipri needs polled hardware queues, and " + queue.disk +
+                                     " has none (" + attribute + " is 0): " + way);
+}
+
+}  // namespace blkfair
