@@ -212,8 +212,9 @@ int WriteToAFullFileSystem(const EngineCase& row) {
   std::filesystem::create_directory(folder);
   if (::mount("none", folder.c_str(), "tmpfs", 0, options.c_str()) != 0) return 77;
   EngineBench bench(row, folder + "/");
-  const auto opened = bench.Open(
-      {.rw = Rw::kWrite, .open_for_writing = true, .region_bytes = 2 * EngineBench::kFileBytes});
+  const auto opened = bench.Open({.rw = Rw::kRandWrite,
+                                  .open_for_writing = true,
+                                  .region_bytes = 2 * EngineBench::kFileBytes});
   if (!opened) {
     std::fprintf(stderr, "%s\n", opened.error().message.c_str());
     return 1;
