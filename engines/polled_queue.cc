@@ -13,11 +13,10 @@ Result<void> RequirePolledQueue(const KernelFs& fs, const Queue& queue) {
   const std::string attribute = fs.roots().sys + "/block/" + queue.disk + "/queue/io_poll";
   ASSIGN_OR_RETURN(const int64_t polled, fs.ReadInt(attribute));
   if (polled != 0) return {};
-  std::string way = "its driver may have a parameter for them";
-  if (queue.disk.starts_with("nullb")) way = "load null_blk with poll_queues=1";
-  if (queue.disk.starts_with("nvme")) way = "load nvme with poll_queues=1";
-  return Fail(ErrorKind::kUnmet, "hipri needs polled hardware queues, and " + queue.disk +
-                                     " has none (" + attribute + " is 0): " + way);
+  return Fail(ErrorKind::kUnmet,
+              "hipri needs polled hardware queues, and " + queue.disk + " has none (" + attribute +
+                  " is 0): null_blk gets them by poll_queues = 1 in its fixture, nvme by "
+                  "nvme.poll_queues=1 when it is loaded or the kernel boots");
 }
 
 }  // namespace blkfair

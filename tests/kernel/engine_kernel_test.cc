@@ -153,16 +153,33 @@ TEST(EngineOnNullBlk, B31PassthroughIsSkippedWhereThereIsNoNvme) {
       << record.outcome_why;
 }
 
+std::string PolledEngines() {
+  return Opening("polled") + "[[fixture]]\nname = \"pair\"\nkind = \"null_blk\"\n" +
+         "poll_queues = 1\n" +
+         Job("uring", "pair:0", "io_uring", "hipri = true\niodepth = 8\nbatch_complete = 4\n") +
+         Job("both", "pair:0", "io_uring", "hipri = true\nsqpoll = true\niodepth = 8\n") +
+         Job("paced", "pair:0", "io_uring", "hipri = true\nthink_time = \"5ms\"\n") +
+         Job("pvsync2", "pair:1", "pvsync2", "hipri = true\n") +
+         "[[phase]]\nsolo = [\"uring\", \"both\", \"paced\", \"pvsync2\"]\n"
+         "ramp = \"100ms\"\nruntime = \"300ms\"\n";
+}
+
+TEST_P(EngineOnKernel, HipriPollsForCompletions) {
+  const Record record = RunInGuests({{GetParam(), PolledEngines(), {}}})[0];
+  if (record.outcome != RunOutcome::kComplete) return;
+  EXPECT_EQ(record.FindFixture("pair")->nr_hw_queues, 2U);
+  ExpectSoundAccounting(record);
+}
+
 TEST(EngineOnNullBlk, HipriIsSkippedWhereNothingPolls) {
-  for (const char* engine : {"io_uring", "pvsync2"}) {
-    const std::string text =
-        Opening("no_poll") + "[[fixture]]\nname = \"pair\"\nkind = \"null_blk\"\n" +
-        Job("polled", "pair:0", engine, "hipri = true\n") + Phase("alone", "\"polled\"");
-    const GuestRun run{"debian:6.12", text, {}, GuestTime::kVirtual, RunOutcome::kUnmet};
-    const Record record = RunInGuests({run})[0];
-    EXPECT_NE(record.outcome_why.find("load null_blk with poll_queues=1"), std::string::npos)
-        << record.outcome_why;
-  }
+  const GuestRun run{"debian:6.12",
+                     PolledEngines(),
+                     {"fixture.pair.poll_queues=0"},
+                     GuestTime::kVirtual,
+                     RunOutcome::kUnmet};
+  const Record record = RunInGuests({run})[0];
+  EXPECT_NE(record.outcome_why.find("null_blk gets them by poll_queues = 1"), std::string::npos)
+      << record.outcome_why;
 }
 
 TEST_P(EngineOnKernel, B03EnginesAgreeOnADeviceOfKnownServiceTime) {
