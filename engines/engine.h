@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -38,6 +40,7 @@ class SimPort;  // engines/sim_device.h
 struct EngineOpenArgs {
   const Queue* queue = nullptr;
   uint32_t iodepth = 1;
+  uint32_t bs_bytes = 4096;  // the length of every request
   bool direct = true;
   bool writes = false;           // open for writing; otherwise read-only
   std::span<std::byte> buffers;  // iodepth * buffer_stride bytes, page aligned
@@ -60,20 +63,38 @@ class Engine {
   virtual int Submit(std::span<const IoOp> ops) = 0;
 
   // Waits until at least `min` completions are there or `timeout_ns` has passed (0: do not wait;
-  // < 0: no limit), and stores up to out.size() of them. Returns how many, or -errno.
+  // < 0: no limit), and stores up to out.size() of them. Returns how many, or -errno. May return
+  // early with fewer.
   virtual int Reap(std::span<IoCompletion> out, uint32_t min, int64_t timeout_ns) = 0;
+
+  // After the drain of a job that wrote through the page cache: writes back what is left in it. 0,
+  // or -errno of a write that failed since the target was opened.
+  virtual int Sync() { return 0; }
+};
+
+// Where the I/Os of a job count as issued.
+struct IssueRule {
+  IssuePoint point;
+  std::string_view doc;  // exactly where: shown in reports and docs
 };
 
 // A row of the engine table (engines/engine_table.h).
 struct EngineInfo {
   std::string_view name;
   std::string_view help;
-  IssuePoint issue_point;
-  std::string_view issue_doc;  // where exactly issue is stamped: shown in reports and docs
-  bool synchronous;            // depth 1 only
+  // Engines differ in it, and some of their switches move it: clat can be compared only between
+  // jobs that have the same rule.
+  IssueRule (*issue)(const ParamValues& params);
+  bool synchronous;          // depth 1 only
+  bool direct_only = false;  // knows no page cache
   std::span<const ParamSpec> params;
-  std::unique_ptr<Engine> (*create)();
-  // Whether this kernel and process can run it; kUnmet with the missing piece otherwise.
+  // Whether these values register the buffers, which locks them in memory. Null: never.
+  bool (*pins_buffers)(const ParamValues& params) = nullptr;
+  // An impossible combination of them, as one sentence; empty when fine. May be null.
+  std::optional<std::string> (*check)(const ParamValues& params) = nullptr;
+  std::unique_ptr<Engine> (*create)(const ParamValues& params);
+  // Whether this kernel and process can run it; kUnmet with the missing piece otherwise. What
+  // depends on the queue too is found out by Open.
   Result<void> (*probe)();
 };
 

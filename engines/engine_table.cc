@@ -1,7 +1,7 @@
 #include "engines/engine_table.h"
 
 // Every engine is one token here and a file <name>_engine.cc that defines k<Name>EngineInfo.
-#define BLKFAIR_ENGINES(X) X(IoUring) X(Libaio) X(Psync) X(Null) X(Sim)
+#define BLKFAIR_ENGINES(X) X(IoUring) X(IoUringCmd) X(Libaio) X(Psync) X(Pvsync2) X(Null) X(Sim)
 
 namespace blkfair {
 

@@ -100,6 +100,8 @@ class LibaioEngine final : public Engine {
     return static_cast<int>(ready + late);
   }
 
+  int Sync() override { return SyncTarget(file_.get()); }
+
  private:
   static IoCompletion CompletionOf(const io_event& event) {
     return {static_cast<uint32_t>(reinterpret_cast<uintptr_t>(event.data)),
@@ -156,11 +158,16 @@ extern const EngineInfo kLibaioEngineInfo;
 constinit const EngineInfo kLibaioEngineInfo = {
     .name = "libaio",
     .help = "Linux native AIO: io_submit waits for a free tag itself",
-    .issue_point = IssuePoint::kAfterSubmit,
-    .issue_doc = "after io_submit returned: waiting for a tag is slat",
+    .issue =
+        [](const ParamValues&) {
+          return IssueRule{IssuePoint::kAfterSubmit,
+                           "after io_submit returned: waiting for a tag is slat"};
+        },
     .synchronous = false,
     .params = {},
-    .create = []() -> std::unique_ptr<Engine> { return std::make_unique<LibaioEngine>(); },
+    .create = [](const ParamValues&) -> std::unique_ptr<Engine> {
+      return std::make_unique<LibaioEngine>();
+    },
     .probe = Probe,
 };
 

@@ -48,11 +48,15 @@ extern const EngineInfo kNullEngineInfo;
 constinit const EngineInfo kNullEngineInfo = {
     .name = "null",
     .help = "No I/O: every request completes at once, which shows the cost of the harness itself",
-    .issue_point = IssuePoint::kAfterSubmit,
-    .issue_doc = "after the (empty) submit returned",
+    .issue =
+        [](const ParamValues&) {
+          return IssueRule{IssuePoint::kAfterSubmit, "after the (empty) submit returned"};
+        },
     .synchronous = false,
     .params = {},
-    .create = []() -> std::unique_ptr<Engine> { return std::make_unique<NullEngine>(); },
+    .create = [](const ParamValues&) -> std::unique_ptr<Engine> {
+      return std::make_unique<NullEngine>();
+    },
     .probe = []() -> Result<void> { return {}; },
 };
 

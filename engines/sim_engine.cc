@@ -42,11 +42,16 @@ extern const EngineInfo kSimEngineInfo;
 constinit const EngineInfo kSimEngineInfo = {
     .name = "sim",
     .help = "A simulated queue in virtual time; for fixture sim",
-    .issue_point = IssuePoint::kAtEnqueue,
-    .issue_doc = "when the request entered the simulated queue: slat is absent",
+    .issue =
+        [](const ParamValues&) {
+          return IssueRule{IssuePoint::kAtEnqueue,
+                           "when the request entered the simulated queue: slat is absent"};
+        },
     .synchronous = false,
     .params = {},
-    .create = []() -> std::unique_ptr<Engine> { return std::make_unique<SimEngine>(); },
+    .create = [](const ParamValues&) -> std::unique_ptr<Engine> {
+      return std::make_unique<SimEngine>();
+    },
     .probe = []() -> Result<void> { return {}; },
 };
 

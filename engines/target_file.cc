@@ -1,6 +1,7 @@
 #include "engines/target_file.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <string>
@@ -17,6 +18,12 @@ Result<UniqueFd> OpenTarget(const EngineOpenArgs& args) {
                  "open " + path + " with O_DIRECT: it has no direct I/O (set direct = false)"});
   }
   return fd;
+}
+
+int SyncTarget(int fd) {
+  if (::fdatasync(fd) == 0) return 0;
+  // fdatasync(2): a special file that has nothing to be synchronised.
+  return errno == EINVAL ? 0 : -errno;
 }
 
 }  // namespace blkfair

@@ -12,4 +12,7 @@ namespace blkfair {
 // it changes what is measured.
 Result<UniqueFd> OpenTarget(const EngineOpenArgs& args);
 
+// As Engine::Sync, of what OpenTarget opened.
+int SyncTarget(int fd);
+
 }  // namespace blkfair

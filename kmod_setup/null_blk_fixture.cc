@@ -176,7 +176,7 @@ Settings NullBlkFixture::Attributes(uint32_t index) const {
   }
   if (params_.Bool("shared_tags")) return attributes;  // the module's parameters shape the set
   attributes.emplace_back("submit_queues", std::to_string(params_.Int("hw_queues")));
-  attributes.emplace_back("poll_queues", "0");
+  attributes.emplace_back("poll_queues", std::to_string(params_.Int("poll_queues")));
   attributes.emplace_back("hw_queue_depth", std::to_string(params_.Int("depth")));
   attributes.emplace_back("blocking", BoolText(NullBlkBlocks(params_)));
   attributes.emplace_back("shared_tag_bitmap", BoolText(params_.Bool("shared_tag_bitmap")));
@@ -263,9 +263,10 @@ Result<void> NullBlkFixture::CheckDevice(const Device& device) const {
 Result<void> NullBlkFixture::CheckTags(const Device& device) {
   const int64_t depth = params_.Int("depth");
   ASSIGN_OR_RETURN(const std::vector<MqHctx> hctxs, ReadMqHctxs(fs_, device.disk));
-  if (static_cast<int64_t>(hctxs.size()) != params_.Int("hw_queues")) {
+  const int64_t wanted_hctxs = params_.Int("hw_queues") + params_.Int("poll_queues");
+  if (static_cast<int64_t>(hctxs.size()) != wanted_hctxs) {
     return Mismatch("the number of hardware queues", device.disk,
-                    static_cast<int64_t>(hctxs.size()), params_.Int("hw_queues"));
+                    static_cast<int64_t>(hctxs.size()), wanted_hctxs);
   }
   for (const MqHctx& hctx : hctxs) {
     if (hctx.nr_tags != depth) return Mismatch("nr_tags", device.disk, hctx.nr_tags, depth);

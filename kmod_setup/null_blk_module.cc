@@ -55,8 +55,10 @@ bool InUse(const KernelFs& fs) {
 ModuleParameters NullBlkModuleParameters(const ParamValues& params) {
   // poll_queues is 1 by default and would add a hardware queue; queue_mode 2 is multi-queue,
   // irqmode 2 completes by timer (drivers/block/null_blk/main.c, 6.1 to 7.3).
-  ModuleParameters parameters = {
-      {"nr_devices", "0"}, {"poll_queues", "0"}, {"irqmode", "2"}, {"queue_mode", "2"}};
+  ModuleParameters parameters = {{"nr_devices", "0"},
+                                 {"poll_queues", std::to_string(params.Int("poll_queues"))},
+                                 {"irqmode", "2"},
+                                 {"queue_mode", "2"}};
   if (!params.Bool("shared_tags")) return parameters;
   parameters.emplace_back("shared_tags", "1");
   parameters.emplace_back("submit_queues", std::to_string(params.Int("hw_queues")));

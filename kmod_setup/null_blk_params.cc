@@ -37,6 +37,13 @@ constexpr std::array kParams = {
               .min = 1,
               .max = 1024,
               .help = "Hardware queues of a device, at most one for each CPU"},
+    ParamSpec{.name = "poll_queues",
+              .type = ParamType::kInt,
+              .default_text = "0",
+              .min = 0,
+              .max = 1024,
+              .help = "Hardware queues for polling beside the others, as hipri needs them; what is "
+                      "polled for takes no service_time"},
     ParamSpec{.name = "shared_tag_bitmap",
               .type = ParamType::kBool,
               .default_text = "false",

@@ -17,6 +17,8 @@ Catalog Gather() {
     part.help = engine->help;
     part.params = engine->params;
     part.synchronous = engine->synchronous;
+    part.direct_only = engine->direct_only;
+    part.check = engine->check;
     catalog.engines.push_back(part);
   }
   for (const FixtureInfo* fixture : AllFixtures()) {

@@ -12,12 +12,12 @@ namespace {
 
 constexpr const char* kDirectionNames[kDirections] = {"read", "write"};
 
-std::string ErrnoName(size_t os_errno) {
-  const char* name = ::strerrorname_np(static_cast<int>(os_errno));
+}  // namespace
+
+std::string ErrnoName(int os_errno) {
+  const char* name = ::strerrorname_np(os_errno);
   return name != nullptr ? name : "E" + std::to_string(os_errno);
 }
-
-}  // namespace
 
 JobAccount::JobAccount(const Shape& shape) : shape_(shape) {
   CHECK(shape.cell_ns > 0);
@@ -123,7 +123,7 @@ void JobAccount::Finish(uint32_t outstanding, JobRecord* record) {
     const std::string prefix = std::string(kDirectionNames[i]) + " ";
     for (size_t os_errno = 0; os_errno < kErrnos; os_errno++) {
       if (errors_[i][os_errno] == 0) continue;
-      record->errors[prefix + ErrnoName(os_errno)] = errors_[i][os_errno];
+      record->errors[prefix + ErrnoName(static_cast<int>(os_errno))] = errors_[i][os_errno];
     }
     if (shorts_[i] != 0) record->errors[prefix + "short"] = shorts_[i];
   }

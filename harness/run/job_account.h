@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/latency.h"
@@ -17,6 +18,9 @@
 #include "results/record.h"
 
 namespace blkfair {
+
+// "EIO"; "E4095" for one without a name.
+std::string ErrnoName(int os_errno);
 
 struct PhaseTimes {
   int64_t barrier_ns = 0;

@@ -78,6 +78,15 @@ class JobLoop {
     Direction direction;
   };
 
+  // The one place that stamps issue, once for each I/O.
+  void StampIssue(Slot* slot, uint32_t index, int64_t issue_ns) {
+    slot->stamps.issue_ns = issue_ns;
+    observer_.Issued(index, issue_ns);
+#ifdef BLKFAIR_MUTATE_SECOND_STAMP  // to show that the conformance tests notice, nowhere else
+    slot->stamps.issue_ns = clock_.NowNs();
+#endif
+  }
+
   // The parts of a step, compiled for what is known of the job beforehand: whether slat is
   // measured, and whether the depth is 1 (every count is then 1, and batching costs nothing).
   // Inlined: at depth 1 their frames would cost as much as their work.

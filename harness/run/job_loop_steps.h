@@ -177,8 +177,7 @@ bool JobLoop<ClockT, ObserverT>::SubmitPending() {
     Slot* const slots = slots_.data();
     for (uint32_t i = 0; i < count; i++) {
       const uint32_t index = kOne ? 0 : ops[i].slot;
-      slots[index].stamps.issue_ns = issue_ns;
-      observer_.Issued(index, issue_ns);
+      StampIssue(&slots[index], index, issue_ns);
     }
     if (!kOne) pending_first_ += count;
     pending_count_ -= count;

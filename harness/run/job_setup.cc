@@ -34,18 +34,26 @@ Result<JobSetup> SetUpJob(const PhasePlan& phase, const JobPlan& plan) {
                             "(use iodepth = 1 and numjobs = {})",
                             spec.name, spec.engine, spec.iodepth, spec.iodepth));
   }
+  if (spec.direct && kPageBytes % std::max(plan.queue->dma_alignment_bytes, 1u) != 0) {
+    return Fail(
+        ErrorKind::kUsage,
+        fmt::format("job {}: {} wants buffers at multiples of {} B (dma_alignment), and "
+                    "blkfair's are at multiples of {} B",
+                    spec.name, plan.queue->Name(), plan.queue->dma_alignment_bytes, kPageBytes));
+  }
   ASSIGN_OR_RETURN(setup.workload, Workload::Make(spec, plan.clone, *plan.queue, plan.seed));
   setup.config.iodepth = spec.iodepth;
   setup.config.batch_submit = std::min(spec.batch_submit, spec.iodepth);
   setup.config.batch_complete = std::min(spec.batch_complete, spec.iodepth);
   setup.config.bs_bytes = static_cast<uint32_t>(spec.bs_bytes);
-  setup.config.issue_point = setup.engine->issue_point;
+  setup.issue = setup.engine->issue(spec.engine_params);
+  setup.config.issue_point = setup.issue.point;
   setup.config.think_time_ns = spec.think_time_ns;
   setup.config.start_delay_ns = spec.start_delay_ns;
   setup.config.drain_limit_ns = phase.drain_limit_ns;
   setup.shape.reads = Reads(spec.rw);
   setup.shape.writes = Writes(spec.rw);
-  setup.shape.has_slat = HasSlat(setup.engine->issue_point);
+  setup.shape.has_slat = HasSlat(setup.issue.point);
   setup.shape.bs_bytes = setup.config.bs_bytes;
   setup.shape.cell_ns = phase.series_cell_ns;
   setup.shape.length_ns = phase.ramp_ns + phase.runtime_ns;
@@ -76,9 +84,13 @@ IoBuffers::~IoBuffers() {
   if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
 }
 
+size_t IoBuffers::StrideOf(uint64_t bs_bytes) {
+  return (bs_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
+
 Result<IoBuffers> IoBuffers::Take(uint32_t iodepth, uint64_t bs_bytes) {
   IoBuffers buffers;
-  buffers.stride_ = (bs_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  buffers.stride_ = StrideOf(bs_bytes);
   const size_t total = buffers.stride_ * iodepth;
   void* memory = ::mmap(nullptr, total, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -101,6 +113,7 @@ EngineOpenArgs OpenArgsOf(const JobSetup& setup, const IoBuffers& buffers, SimPo
   EngineOpenArgs args;
   args.queue = setup.plan.queue;
   args.iodepth = spec.iodepth;
+  args.bs_bytes = static_cast<uint32_t>(spec.bs_bytes);
   args.direct = spec.direct;
   args.writes = Writes(spec.rw);
   args.buffers = buffers.bytes();
@@ -110,15 +123,20 @@ EngineOpenArgs OpenArgsOf(const JobSetup& setup, const IoBuffers& buffers, SimPo
   return args;
 }
 
-JobRecord RecordOf(const JobSetup& setup, uint32_t outstanding, JobAccount* account) {
+JobRecord RecordOf(const JobSetup& setup, uint32_t outstanding, Engine* engine,
+                   JobAccount* account) {
   JobRecord record;
   record.job = setup.plan.spec->name;
   record.clone = setup.plan.clone;
   record.queue = setup.plan.queue->Name();
   record.engine = setup.engine->name;
-  record.issue_point = setup.engine->issue_doc;
+  record.issue_point = setup.issue.doc;
   record.iodepth = setup.plan.spec->iodepth;
   account->Finish(outstanding, &record);
+  const bool buffered = !setup.plan.spec->direct && Writes(setup.plan.spec->rw);
+  if (buffered && outstanding == 0) {
+    if (const int error = engine->Sync(); error < 0) record.errors["sync " + ErrnoName(-error)] = 1;
+  }
   return record;
 }
 

@@ -20,6 +20,7 @@ namespace blkfair {
 struct JobSetup {
   JobPlan plan;
   const EngineInfo* engine = nullptr;
+  IssueRule issue = {};
   Workload workload;
   JobLoopConfig config;
   JobAccount::Shape shape;
@@ -40,6 +41,8 @@ class IoBuffers {
   IoBuffers& operator=(IoBuffers&&) = delete;
   ~IoBuffers();
 
+  // Bytes from one transfer's memory to the next one's.
+  static size_t StrideOf(uint64_t bs_bytes);
   static Result<IoBuffers> Take(uint32_t iodepth, uint64_t bs_bytes);
   void Fill(uint64_t seed);
   // Requests that never came back may still write to this memory: it is then never given back.
@@ -56,7 +59,9 @@ class IoBuffers {
 // The arguments to open the clone's engine with; its buffers and port are the caller's.
 EngineOpenArgs OpenArgsOf(const JobSetup& setup, const IoBuffers& buffers, SimPort* port);
 
-// `account` is used up.
-JobRecord RecordOf(const JobSetup& setup, uint32_t outstanding, JobAccount* account);
+// After the drain. `account` is used up; a job that wrote through the page cache writes it back
+// first, and what fails then is among its errors.
+JobRecord RecordOf(const JobSetup& setup, uint32_t outstanding, Engine* engine,
+                   JobAccount* account);
 
 }  // namespace blkfair

@@ -102,7 +102,7 @@ Result<void> JobThreads::Work(Worker* worker) {
   const JobSpec& spec = *setup.plan.spec;
   ASSIGN_OR_RETURN(IoBuffers buffers, IoBuffers::Take(spec.iodepth, spec.bs_bytes));
   if (Writes(spec.rw)) buffers.Fill(setup.plan.seed);
-  const std::unique_ptr<Engine> engine = setup.engine->create();
+  const std::unique_ptr<Engine> engine = setup.engine->create(spec.engine_params);
   RETURN_IF_ERROR(engine->Open(OpenArgsOf(setup, buffers, nullptr)));
   JobAccount account(setup.shape);
   JobLoop<MonotonicClock> loop(setup.config, setup.workload, engine.get(), &account,
@@ -118,7 +118,7 @@ Result<void> JobThreads::Work(Worker* worker) {
 
   if (loop.outstanding() > 0) buffers.Abandon();
   worker->close_ns = account.close_ns();
-  worker->record = RecordOf(setup, loop.outstanding(), &account);
+  worker->record = RecordOf(setup, loop.outstanding(), engine.get(), &account);
   AddUsage(before, after, &worker->record);
   if (loop.reap_errno() != 0) return FailErrno(loop.reap_errno(), "reap completions");
   return {};

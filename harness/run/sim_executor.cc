@@ -93,7 +93,7 @@ Result<void> SimPhase::OpenJob(JobSetup setup) {
   SimJob job;
   job.port = world_->AddPort(world_->AddQueue(queue), setup.plan.spec->iodepth, setup.plan.seed,
                              static_cast<uint32_t>(jobs_.size()));
-  job.engine = setup.engine->create();
+  job.engine = setup.engine->create(setup.plan.spec->engine_params);
   RETURN_IF_ERROR(job.engine->Open(OpenArgsOf(setup, IoBuffers(), job.port)));
   job.account = std::make_unique<JobAccount>(setup.shape);
   job.loop = std::make_unique<JobLoop<ManualClockView>>(setup.config, setup.workload,
@@ -191,7 +191,8 @@ PhaseResult SimPhase::Finish() {
   for (SimJob& job : jobs_) {
     const int64_t close_ns = job.account->close_ns() - times_.barrier_ns;
     result.window_close_ns = std::min(result.window_close_ns, close_ns);
-    result.jobs.push_back(RecordOf(job.setup, job.loop->outstanding(), job.account.get()));
+    result.jobs.push_back(
+        RecordOf(job.setup, job.loop->outstanding(), job.engine.get(), job.account.get()));
   }
   result.window_open_ns = std::min(result.window_open_ns, result.window_close_ns);
   return result;

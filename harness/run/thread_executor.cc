@@ -13,6 +13,7 @@
 #include "engines/wait.h"
 #include "harness/run/job_setup.h"
 #include "harness/run/job_threads.h"
+#include "harness/run/preflight.h"
 
 namespace blkfair {
 
@@ -27,24 +28,6 @@ constexpr int64_t kStartMarginPerJobNs = 50'000;
 constexpr int64_t kCloseMarginNs = 60'000'000;
 
 int64_t Now() { return MonotonicClock().NowNs(); }
-
-// io_setup counts what is asked for against fs.aio-max-nr (ioctx_alloc in fs/aio.c, 6.1 to 7.3) and
-// answers EAGAIN beyond. Found out here, no job has started yet, and the numbers can be told.
-Result<void> CheckAioLimit(const KernelFs& fs, const std::vector<JobSetup>& jobs) {
-  int64_t need = 0;
-  for (const JobSetup& job : jobs) {
-    if (job.engine->name == "libaio") need += job.config.iodepth;
-  }
-  if (need == 0) return {};
-  const std::string folder = fs.roots().proc + "/sys/fs/";
-  ASSIGN_OR_RETURN(const int64_t used, fs.ReadInt(folder + "aio-nr"));
-  ASSIGN_OR_RETURN(const int64_t limit, fs.ReadInt(folder + "aio-max-nr"));
-  if (used + need <= limit) return {};
-  return Fail(ErrorKind::kKernel,
-              fmt::format("engine libaio: the jobs of this phase need {} requests, {} are in use "
-                          "and fs.aio-max-nr is {} (raise it, or lower iodepth or numjobs)",
-                          need, used, limit));
-}
 
 // The thread that takes samples from the barrier until it is told to stop or the window closes.
 class Sampler {
@@ -76,7 +59,7 @@ class Sampler {
 Result<PhaseResult> ThreadExecutor::RunPhase(const PhasePlan& plan, const PhaseHooks& hooks) {
   CHECK(!plan.jobs.empty());
   ASSIGN_OR_RETURN(std::vector<JobSetup> setups, SetUpJobs(plan));
-  RETURN_IF_ERROR(CheckAioLimit(*fs_, setups));
+  RETURN_IF_ERROR(CheckLimits(*fs_, setups));
   JobThreads threads(std::move(setups));
   RETURN_IF_ERROR(threads.Open());
 

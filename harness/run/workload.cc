@@ -4,6 +4,8 @@
 
 #include <limits>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/hash.h"
 
@@ -18,6 +20,16 @@ uint64_t ReadThreshold(const JobSpec& spec) {
   if (!Writes(spec.rw)) return uint64_t{1} << 32;
   if (!Reads(spec.rw)) return 0;
   return (uint64_t{spec.rwmixread_percent} << 32) / 100;
+}
+
+// The option that direct I/O on the queue forbids, and its value; empty when none does. All offsets
+// and lengths of a job are sums of these. Blocks need not be powers of two (528 B).
+std::pair<std::string_view, uint64_t> Misaligned(const JobSpec& spec, const Queue& queue) {
+  const uint64_t block = queue.logical_block_bytes;
+  if (!spec.direct || queue.kind != QueueKind::kBlock || block == 0) return {};
+  if (spec.bs_bytes % block != 0) return {"bs", spec.bs_bytes};
+  if (spec.offset_bytes % block != 0) return {"offset", spec.offset_bytes};
+  return {};
 }
 
 }  // namespace
@@ -42,13 +54,12 @@ Result<Workload> Workload::Make(const JobSpec& spec, uint32_t clone, const Queue
     return refuse(fmt::format("its region of {} B on {} is smaller than bs = {} B",
                               end - spec.offset_bytes, queue.Name(), bs));
   }
-  const uint64_t block = queue.logical_block_bytes;
-  const bool aligned = block == 0 || (bs % block == 0 && spec.offset_bytes % block == 0);
-  if (spec.direct && queue.kind == QueueKind::kBlock && !aligned) {
+  const auto [option, value] = Misaligned(spec, queue);
+  if (!option.empty()) {
     return refuse(
-        fmt::format("bs = {} B or offset = {} B is not a multiple of the {} B logical "
-                    "block of {}, as direct I/O needs",
-                    bs, spec.offset_bytes, block, queue.Name()));
+        fmt::format("{} = {} B is not a multiple of the {} B logical block of {}, as direct I/O "
+                    "needs",
+                    option, value, queue.logical_block_bytes, queue.Name()));
   }
   Workload workload;
   workload.seed_ = Mix64(seed);

@@ -21,6 +21,8 @@ struct PartInfo {
   std::span<const ParamSpec> params;
   // Engines: one I/O at a time, so iodepth must be 1.
   bool synchronous = false;
+  // Engines: I/O always passes by the page cache, so direct must be true.
+  bool direct_only = false;
   // Fixtures: how many queues these values make. Null for engines and assertions.
   uint32_t (*queue_count)(const ParamValues&) = nullptr;
   // An impossible combination within one table, as one sentence; empty when fine. May be null.

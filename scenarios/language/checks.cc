@@ -215,6 +215,11 @@ void CheckJob(const Node& table, const JobSpec& job, const PartInfo& engine,
                   fmt::format("engine sim needs the queue of a sim fixture; \"{}\" is of kind {}",
                               job.queue.Name(), fixture.kind));
   }
+  if (engine.direct_only && !job.direct) {
+    problems->Add(PlaceOfKey(table, "direct"),
+                  fmt::format("engine {} always passes by the page cache: leave direct at true",
+                              engine.name));
+  }
   CheckDepth(table, job, engine, problems);
   CheckArea(table, job, problems);
 }

@@ -1,6 +1,9 @@
 // EngineBench: one engine of the table, opened on something that every machine has (a temporary
-// file; a simulated queue; nothing at all), and a job loop run on it with a witness.
+// file; a simulated queue; a device that takes every command; nothing at all), and a job loop run
+// on it with a witness.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <cstdint>
 #include <iosfwd>
@@ -20,7 +23,7 @@ namespace blkfair {
 // A row of the suite: an engine with its defaults, or with one switch turned.
 struct EngineCase {
   const EngineInfo* info = nullptr;
-  std::string turned;  // name of the boolean parameter that is not at its default; or empty
+  std::string turned;  // "with_SWITCH", "without_SWITCH": what is not at its default; or empty
   ParamValues params;
 };
 
@@ -43,7 +46,8 @@ class EngineBench {
   static constexpr uint64_t kFileBytes = uint64_t{1} << 20;
   static constexpr uint32_t kBsBytes = 4096;
 
-  explicit EngineBench(const EngineCase& row);
+  // Its file, if the engine has one, is made in `folder`.
+  explicit EngineBench(const EngineCase& row, const std::string& folder = ::testing::TempDir());
   ~EngineBench();
 
   // Whether this engine moves data to and from a file.

@@ -3,10 +3,16 @@
 // reason that its probe gives.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <set>
@@ -24,6 +30,11 @@ class EngineConformance : public ::testing::TestWithParam<EngineCase> {
     if (const auto usable = GetParam().info->probe(); !usable) {
       GTEST_SKIP() << usable.error().message;
     }
+    // What depends on the target too is found out by opening it.
+    const auto opened = EngineBench(GetParam()).Open({});
+    if (!opened && opened.error().kind == ErrorKind::kUnmet) {
+      GTEST_SKIP() << opened.error().message;
+    }
     bench_ = std::make_unique<EngineBench>(GetParam());
   }
 
@@ -31,7 +42,8 @@ class EngineConformance : public ::testing::TestWithParam<EngineCase> {
     const auto opened = bench_->Open(options);
     ASSERT_TRUE(opened) << opened.error().message;
   }
-  Witness MakeWitness() const { return {bench_->iodepth(), GetParam().info->issue_point}; }
+  IssuePoint IssuePointOfRow() const { return GetParam().info->issue(GetParam().params).point; }
+  Witness MakeWitness() const { return {bench_->iodepth(), IssuePointOfRow()}; }
 
   std::unique_ptr<EngineBench> bench_;
 };
@@ -66,12 +78,12 @@ TEST_P(EngineConformance, EveryIoIsStampedOnceAndComesBackOnce) {
             witness.completed);
 }
 
-TEST_P(EngineConformance, LatenciesAddUpWhereSlatIsMeasuredAndItIsAbsentElsewhere) {
+TEST_P(EngineConformance, B03LatenciesAddUpWhereSlatIsMeasuredAndItIsAbsentElsewhere) {
   Open({.iodepth = 32, .batch_submit = 8, .batch_complete = 8});
   Witness witness = MakeWitness();
   const JobRecord record = bench_->Run(bench_->engine(), &witness);
   const DirectionRecord& reads = record.directions.front();
-  EXPECT_EQ(reads.slat.has_value(), HasSlat(GetParam().info->issue_point));
+  EXPECT_EQ(reads.slat.has_value(), HasSlat(IssuePointOfRow()));
   EXPECT_EQ(reads.lat.count(), reads.ios);
   EXPECT_EQ(reads.clat.count(), reads.ios);
   EXPECT_EQ(reads.lat.histogram().total(), reads.ios);
@@ -188,6 +200,47 @@ TEST_P(FileEngineConformance, FailedWritesAreCountedByErrnoAndNotTimed) {
   EXPECT_EQ(record.outstanding, 0u);
 }
 
+// In a mount namespace of its own: twice as much is written as the file system has room for.
+// Prints what does not hold; 77 where nothing may be mounted.
+int WriteToAFullFileSystem(const EngineCase& row) {
+  const std::string folder = ::testing::TempDir() + "full_" + std::to_string(::getpid());
+  const std::string options = "size=" + std::to_string(EngineBench::kFileBytes);
+  if (::unshare(CLONE_NEWNS) != 0 ||
+      ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    return 77;
+  }
+  std::filesystem::create_directory(folder);
+  if (::mount("none", folder.c_str(), "tmpfs", 0, options.c_str()) != 0) return 77;
+  EngineBench bench(row, folder + "/");
+  const auto opened = bench.Open({.rw = Rw::kRandWrite,
+                                  .open_for_writing = true,
+                                  .region_bytes = 2 * EngineBench::kFileBytes});
+  if (!opened) {
+    std::fprintf(stderr, "%s\n", opened.error().message.c_str());
+    return 1;
+  }
+  Witness witness(bench.iodepth(), row.info->issue(row.params).point);
+  const JobRecord record = bench.Run(bench.engine(), &witness);
+  const uint64_t good = record.ios_trimmed + record.directions.front().ios + record.ios_drained;
+  const auto failed = record.errors.find("write ENOSPC");
+  const uint64_t errors = failed == record.errors.end() ? 0 : failed->second;
+  const bool sound = record.errors.size() == 1 && errors > 0 && good > 0 &&
+                     good + errors == witness.completed &&
+                     record.directions.front().lat.count() == record.directions.front().ios;
+  std::fprintf(stderr, "%s: %zu good, %zu of %zu failed\n", sound ? "sound" : "unsound", good,
+               errors, witness.completed);
+  return sound ? 0 : 1;
+}
+
+TEST_P(FileEngineConformance, B33WritesThatFindNoRoomAreErrorsAndNoIo) {
+  EXPECT_EXIT(
+      ::_exit(WriteToAFullFileSystem(GetParam())),
+      [](int status) {
+        return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77);
+      },
+      "");
+}
+
 TEST_P(FileEngineConformance, ReadsFillTheBufferOfTheirSlot) {
   Open();
   const uint32_t count = bench_->iodepth();
@@ -253,7 +306,7 @@ TEST_P(FileEngineConformance, OpensReadOnlyUnlessTheJobWrites) {
 }
 
 TEST_P(EngineConformance, SaysWhereIssueIsStamped) {
-  EXPECT_FALSE(GetParam().info->issue_doc.empty());
+  EXPECT_FALSE(GetParam().info->issue(GetParam().params).doc.empty());
   EXPECT_FALSE(GetParam().info->help.empty());
 }
 

@@ -8,6 +8,7 @@
 
 #include "engines/engine_table.h"
 #include "harness/run/job_setup.h"
+#include "harness/run/thread_executor.h"
 
 namespace blkfair {
 namespace {
@@ -23,20 +24,55 @@ int OpenUnderTheLimit(bool fixed_buffers) {
   JobSpec spec;
   spec.iodepth = 256;
   spec.direct = false;
+  for (const ParamSpec& param : FindEngine("io_uring")->params) {
+    spec.engine_params.Set(param.name, param.default_text == "true");
+  }
   spec.engine_params.Set("fixed_buffers", fixed_buffers);
-  spec.engine_params.Set("registered_files", true);
   auto buffers = IoBuffers::Take(256, 4096);
   if (!buffers) return 12;
   JobSetup setup;
   setup.plan = {&spec, 0, &queue, 1};
-  const auto engine = FindEngine("io_uring")->create();
+  const auto engine = FindEngine("io_uring")->create(spec.engine_params);
   const auto opened = engine->Open(OpenArgsOf(setup, *buffers, nullptr));
   if (opened) return 0;
   std::fprintf(stderr, "%s\n", opened.error().message.c_str());
   return opened.error().kind == ErrorKind::kUnmet ? 1 : 2;
 }
 
-TEST(UringMemlock, ShortageIsToldWithNeedAndLimit) {
+// The same for a phase of two clones, before either has started.
+int RunUnderTheLimit() {
+  const rlimit limit = {64 * 1024, 64 * 1024};
+  if (::setrlimit(RLIMIT_MEMLOCK, &limit) != 0) return 10;
+  if (::getuid() == 0 && ::setuid(65534) != 0) return 11;
+  Queue queue;
+  queue.kind = QueueKind::kChar;
+  queue.path = "/dev/zero";
+  JobSpec spec;
+  spec.engine = "io_uring";
+  spec.iodepth = 256;
+  spec.bs_bytes = 6 * 1024;  // two pages each
+  spec.size_bytes = 1 << 20;
+  spec.direct = false;
+  for (const ParamSpec& param : FindEngine("io_uring")->params) {
+    spec.engine_params.Set(param.name, param.default_text == "true");
+  }
+  PhasePlan plan;
+  plan.runtime_ns = 1'000'000;
+  plan.jobs = {{&spec, 0, &queue, 1}, {&spec, 1, &queue, 2}};
+  const KernelFs fs(KernelRoots::Real());
+  const auto result = ThreadExecutor(&fs).RunPhase(plan, {});
+  if (result) return 0;
+  std::fprintf(stderr, "%s\n", result.error().message.c_str());
+  return result.error().kind == ErrorKind::kUnmet ? 1 : 2;
+}
+
+TEST(UringMemlock, B28ShortageIsFoundBeforeAnyJobStarts) {
+  EXPECT_EXIT(::_exit(RunUnderTheLimit()), ::testing::ExitedWithCode(1),
+              "registering the 512 buffers of this phase needs 4096 KiB of locked memory, "
+              "RLIMIT_MEMLOCK is 64 KiB");
+}
+
+TEST(UringMemlock, B28ShortageIsToldWithNeedAndLimit) {
   if (const auto usable = FindEngine("io_uring")->probe(); !usable) {
     GTEST_SKIP() << usable.error().message;
   }

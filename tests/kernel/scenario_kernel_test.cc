@@ -112,7 +112,7 @@ TEST(VirtualTime, RepeatsExactlyAndBesideBusyLoops) {
   EXPECT_NE(PhaseToJson(quiet[0].phases.back()), PhaseToJson(quiet[2].phases.back()));
 }
 
-TEST(SlowAndFast, EqualTagsAreNotEqualIops) {
+TEST(SlowAndFast, J02EqualTagsAreNotEqualIops) {
   const GuestRun run{"debian:6.12", "slow_and_fast", {}};
   const Record record = RunInGuests({run})[0];
   if (record.outcome != RunOutcome::kComplete) return;

@@ -37,6 +37,9 @@ Findings OpenEnds(Files files);
 Findings WorkplaceNames(Files files);
 Findings TestNames(Files files);
 
+// case_rules.cc
+Findings CasesHaveTests(Files files);
+
 // part_rules.cc
 Findings PartsInTables(Files files);
 Findings ScenarioOpening(Files files);
@@ -58,6 +61,7 @@ inline constexpr Rule kRules[] = {
     {"OpenEnds", OpenEnds},
     {"WorkplaceNames", WorkplaceNames},
     {"TestNames", TestNames},
+    {"CasesHaveTests", CasesHaveTests},
     {"PartsInTables", PartsInTables},
     {"ScenarioOpening", ScenarioOpening},
     {"HotPath", HotPath},

@@ -205,9 +205,27 @@ std::vector<Case> PartCases() {
   };
 }
 
+std::vector<Case> CaseCases() {
+  const SourceFile list = {"tests/style/cases_with_tests.txt", "# a line of prose\nB2\n"};
+  return {
+      {"CasesHaveTests",
+       "a case without a test",
+       {list, {"tests/unit/a_test.cc", "TEST(A, DoesIt) {}"}},
+       {list, {"tests/unit/a_test.cc", "TEST(A, B2DoesIt) {}"}}},
+      {"CasesHaveTests",
+       "only a longer id, or the right one in a comment",
+       {list, {"tests/unit/a_test.cc", "TEST(A, B27DoesIt) {}  // B2"}},
+       {list, {"tests/kernel/a_test.cc", "TEST_P(A, B27AndB2) {}"}}},
+      {"CasesHaveTests",
+       "no list",
+       {{"tests/unit/a_test.cc", "TEST(A, B2DoesIt) {}"}},
+       {list, {"tests/unit/a_test.cc", "TEST_F(AB2, DoesIt) {}"}}},
+  };
+}
+
 std::vector<Case> AllCases() {
   std::vector<Case> cases = IncludeCases();
-  for (const auto& more : {TextCases(), LayoutCases(), PartCases()}) {
+  for (const auto& more : {TextCases(), LayoutCases(), CaseCases(), PartCases()}) {
     cases.insert(cases.end(), more.begin(), more.end());
   }
   return cases;

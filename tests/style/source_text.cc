@@ -163,4 +163,17 @@ size_t LineAt(std::string_view text, size_t position) {
   return 1 + static_cast<size_t>(std::count(text.begin(), end, '\n'));
 }
 
+std::vector<TestName> TestNamesIn(std::string_view text) {
+  std::vector<TestName> tests;
+  const std::string code = CodeOnly(text);
+  for (const std::string_view macro : {"TEST", "TEST_F", "TEST_P", "TYPED_TEST"}) {
+    for (const size_t at : FindToken(code, macro)) {
+      const std::string_view after = std::string_view(code).substr(at + macro.size());
+      if (!after.starts_with("(")) continue;
+      tests.push_back({LineAt(code, at), std::string(after.substr(1, after.find(')') - 1))});
+    }
+  }
+  return tests;
+}
+
 }  // namespace blkfair::style

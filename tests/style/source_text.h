@@ -26,6 +26,11 @@ struct Include {
   bool quoted = false;
 };
 
+struct TestName {
+  size_t line = 0;
+  std::string name;  // "Suite, Name" of TEST, TEST_F, TEST_P or TYPED_TEST
+};
+
 struct Body {
   size_t line = 0;  // of the opening brace
   std::string code;
@@ -36,6 +41,7 @@ std::string CodeOnly(std::string_view text);
 // String literals outside comments, without quotes; adjacent ones are not joined.
 std::vector<Literal> StringLiterals(std::string_view text);
 std::vector<Include> Includes(std::string_view text);
+std::vector<TestName> TestNamesIn(std::string_view text);
 
 // `code` is from CodeOnly. The bodies of functions that are defined with one of these names.
 std::vector<Body> FunctionBodies(std::string_view code, std::span<const std::string_view> names);

@@ -235,14 +235,9 @@ Findings TestNames(Files files) {
   for (const SourceFile& file : files) {
     if (!IsTest(file.path) || !file.path.ends_with(".cc")) continue;
     const std::string code = CodeOnly(file.text);
-    for (const std::string_view macro : {"TEST", "TEST_F", "TEST_P", "TYPED_TEST"}) {
-      for (const size_t at : FindToken(code, macro)) {
-        const std::string_view after = std::string_view(code).substr(at + macro.size());
-        if (!after.starts_with("(")) continue;
-        const std::string_view names = after.substr(0, after.find(')'));
-        if (names.find('_') == std::string_view::npos) continue;
-        findings.push_back({file.path, LineAt(code, at), "test names are CamelCase, without _"});
-      }
+    for (const TestName& test : TestNamesIn(file.text)) {
+      if (test.name.find('_') == std::string::npos) continue;
+      findings.push_back({file.path, test.line, "test names are CamelCase, without _"});
     }
     if (FindToken(code, "DISABLED").empty() && code.find("DISABLED_") == std::string::npos)
       continue;

@@ -31,7 +31,7 @@ Record RunOne(const GuestRun& run) {
   }
   std::string folder = testing::TempDir() + "/blkfair-guest-XXXXXX";
   CHECK(::mkdtemp(folder.data()) != nullptr);
-  const Scenario scenario = ShippedScenario(run.scenario, run.overrides);
+  const Scenario scenario = ReadScenario(run.scenario, run.overrides);
   GuestOptions options;
   options.kernel = *kernel;
   options.time = run.time;
@@ -59,9 +59,11 @@ std::string SmallKernel(const std::string& name) {
   return fs::exists(path) ? path : std::string();
 }
 
-Scenario ShippedScenario(const std::string& name, const std::vector<std::string>& overrides) {
-  auto scenario =
-      ReadScenarioFile(BLKFAIR_SOURCE_DIR "/scenarios/" + name + ".toml", TheCatalog(), overrides);
+Scenario ReadScenario(const std::string& name, const std::vector<std::string>& overrides) {
+  auto scenario = name.find('\n') != std::string::npos
+                      ? ParseScenario(name, "inline", TheCatalog(), overrides)
+                      : ReadScenarioFile(BLKFAIR_SOURCE_DIR "/scenarios/" + name + ".toml",
+                                         TheCatalog(), overrides);
   if (!scenario) {
     for (const Diagnostic& problem : scenario.error()) ADD_FAILURE() << problem.ToString();
   }
@@ -87,7 +89,7 @@ std::vector<Record> RunInGuests(const std::vector<GuestRun>& runs) {
 }
 
 Judgement JudgeRun(const GuestRun& run, const Record& record) {
-  return Judge(ShippedScenario(run.scenario, run.overrides), {&record, 1});
+  return Judge(ReadScenario(run.scenario, run.overrides), {&record, 1});
 }
 
 const Verdict* FindVerdict(const Judgement& judgement, const std::string& assertion) {

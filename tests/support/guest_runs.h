@@ -15,12 +15,13 @@ namespace blkfair::testing_support {
 // default ../shared/kernels beside the source tree; empty when there is none.
 std::string SmallKernel(const std::string& name);
 
-// A shipped scenario by name, with overrides. Fails the test and aborts when it does not read.
-Scenario ShippedScenario(const std::string& name, const std::vector<std::string>& overrides);
+// A shipped scenario by name, or one given as text (of several lines), with overrides. Fails the
+// test and aborts when it does not read.
+Scenario ReadScenario(const std::string& name, const std::vector<std::string>& overrides);
 
 struct GuestRun {
   std::string kernel;    // as --kernel takes it
-  std::string scenario;  // name of a shipped one
+  std::string scenario;  // name of a shipped one, or, if it has lines, its text
   std::vector<std::string> overrides;
   GuestTime time = GuestTime::kVirtual;
   RunOutcome outcome = RunOutcome::kComplete;  // what the test expects of the run

@@ -98,7 +98,7 @@ TEST(ThreadExecutor, DirectIoThatTheTargetCannotDoIsAnError) {
       << result.error().message;
 }
 
-TEST(ThreadExecutor, ASynchronousEngineAtDepthTwoIsRefused) {
+TEST(ThreadExecutor, B16ASynchronousEngineDeeperThanOneIsRefused) {
   RealScenario scenario;
   scenario.Add("psync", "/dev/zero").iodepth = 64;
   const auto result = scenario.Run();
@@ -106,7 +106,7 @@ TEST(ThreadExecutor, ASynchronousEngineAtDepthTwoIsRefused) {
   EXPECT_EQ(result.error().kind, ErrorKind::kUsage);
 }
 
-TEST(ThreadExecutor, AioDepthsBeyondTheLimitAreToldBeforeAnythingStarts) {
+TEST(ThreadExecutor, B27AioDepthsBeyondTheLimitAreToldBeforeAnythingStarts) {
   const std::string folder = ::testing::TempDir() + "aio_limit";
   std::filesystem::create_directories(folder + "/proc/sys/fs");
   const KernelFs fs(KernelRoots::Under(folder));

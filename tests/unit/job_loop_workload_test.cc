@@ -146,5 +146,40 @@ TEST(Workload, RefusesWhatCannotBeDone) {
   EXPECT_TRUE(Workload::Make(SpecOf({.bs_bytes = 1000, .direct = false}), 0, QueueOf(1 << 20), 1));
 }
 
+TEST(Workload, B32DirectIoThatIsNotAlignedNamesOptionValueAndBlock) {
+  struct Case {
+    Io spec;
+    uint32_t block_bytes;
+    const char* says;  // null: fine
+  };
+  const Case cases[] = {
+      {{.bs_bytes = 512},
+       4096,
+       "bs = 512 B is not a multiple of the 4096 B logical block of pair:0"},
+      {{.bs_bytes = 1000},
+       512,
+       "bs = 1000 B is not a multiple of the 512 B logical block of pair:0"},
+      {{.bs_bytes = 4096, .offset_bytes = 512},
+       4096,
+       "offset = 512 B is not a multiple of the 4096 B logical block of pair:0"},
+      // A power-of-two mask of 528 - 1 would take the first and refuse the second.
+      {{.bs_bytes = 1024},
+       528,
+       "bs = 1024 B is not a multiple of the 528 B logical block of pair:0"},
+      {{.bs_bytes = 1056, .offset_bytes = 528}, 528, nullptr},
+      {{.bs_bytes = 512, .direct = false}, 4096, nullptr},
+  };
+  for (const Case& each : cases) {
+    Queue queue = QueueOf(1 << 20);
+    queue.logical_block_bytes = each.block_bytes;
+    const auto workload = Workload::Make(SpecOf(each.spec), 0, queue, 1);
+    ASSERT_EQ(workload.has_value(), each.says == nullptr);
+    if (each.says == nullptr) continue;
+    EXPECT_EQ(workload.error().kind, ErrorKind::kUsage);
+    EXPECT_EQ(workload.error().message,
+              std::string("job j: ") + each.says + ", as direct I/O needs");
+  }
+}
+
 }  // namespace
 }  // namespace blkfair

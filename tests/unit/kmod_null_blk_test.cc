@@ -24,6 +24,7 @@ ParamValues Pair() {
   params.Set("shared_tags", true);
   params.Set("depth", int64_t{64});
   params.Set("hw_queues", int64_t{1});
+  params.Set("poll_queues", int64_t{0});
   params.Set("shared_tag_bitmap", false);
   params.Set("service_time", Ints{100'000'000, 1'000'000});
   params.Set("block_size", Ints{512});

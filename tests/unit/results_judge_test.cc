@@ -276,7 +276,7 @@ TEST_F(JudgeTest, OnlyTheSetsThatTheAssertionIsAboutMatter) {
 
 // --- warnings ---
 
-TEST_F(JudgeTest, DepthThatWasNotReachedIsAWarning) {
+TEST_F(JudgeTest, B14DepthThatWasNotReachedIsAWarning) {
   JobIn(Contended(), "heavy").depth_mean = 127;
   const Judgement judgement = Run();
   ASSERT_EQ(judgement.warnings.size(), 1U);

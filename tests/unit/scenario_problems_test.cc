@@ -341,6 +341,18 @@ TEST(ScenarioProblems, NamesThatDoNotExistOrRepeat) {
   });
 }
 
+// Elsewhere 0 means "reap after each submit", which makes a deep job one of depth 1 without a word.
+TEST(ScenarioProblems, B14ABatchOfZeroIsRefused) {
+  Check({
+      {"iodepth = 256",
+       "batch_complete = 0",
+       {"18:18: batch_complete must be between 1 and 32768, not 0"}},
+      {"iodepth = 256",
+       "batch_submit = 0",
+       {"18:16: batch_submit must be between 1 and 32768, not 0"}},
+  });
+}
+
 TEST(ScenarioProblems, ImpossibleCombinations) {
   Check({
       {"iodepth = 256",

@@ -1,0 +1,219 @@
+// Every engine on real kernels: on NVMe with and without contention, what the accounting of each
+// adds up to, and what is said where a kernel lacks what an engine needs.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/support/guest_runs.h"
+
+namespace blkfair::testing_support {
+namespace {
+
+// The opening that every scenario has.
+std::string Opening(const std::string& name) {
+  return "name = \"" + name +
+         "\"\n"
+         "situation = \"Made by a test.\"\n"
+         "expectation = \"None.\"\n"
+         "why = \"To look at the record.\"\n"
+         "contention = \"any\"\n";
+}
+
+std::string Job(const std::string& name, const std::string& queue, const std::string& engine,
+                const std::string& more = "") {
+  return "[[job]]\nname = \"" + name + "\"\nqueue = \"" + queue + "\"\nengine = \"" + engine +
+         "\"\n" + more;
+}
+
+std::string Phase(const std::string& name, const std::string& jobs) {
+  return "[[phase]]\nname = \"" + name + "\"\njobs = [" + jobs +
+         "]\nramp = \"100ms\"\nruntime = \"500ms\"\n";
+}
+
+// What design rule 1 says of every engine, as far as a record can show it.
+void ExpectSoundAccounting(const Record& record) {
+  for (const PhaseRecord& phase : record.phases) {
+    for (const JobRecord& job : phase.jobs) {
+      const std::string who = job.job + " (" + job.engine + ") in phase " + phase.name;
+      EXPECT_TRUE(job.errors.empty()) << who << ": " << job.errors.begin()->first;
+      EXPECT_EQ(job.outstanding, 0U) << who;
+      EXPECT_EQ(job.clock_anomalies, 0U) << who;
+      EXPECT_FALSE(job.issue_point.empty()) << who;
+      for (const DirectionRecord& direction : job.directions) {
+        EXPECT_GT(direction.ios, 0U) << who;
+        EXPECT_EQ(direction.lat.count(), direction.ios) << who;
+        EXPECT_EQ(direction.clat.count(), direction.ios) << who;
+        if (direction.slat) {
+          EXPECT_EQ(direction.slat->count(), direction.ios) << who;
+          EXPECT_EQ(direction.slat->sum_ns() + direction.clat.sum_ns(), direction.lat.sum_ns())
+              << who;
+        } else {
+          EXPECT_GE(direction.lat.sum_ns(), direction.clat.sum_ns()) << who;
+        }
+      }
+    }
+  }
+}
+
+const JobRecord& JobOf(const PhaseRecord& phase, const std::string& job) {
+  for (const JobRecord& row : phase.jobs) {
+    if (row.job == job) return row;
+  }
+  static const JobRecord none;
+  ADD_FAILURE() << "phase " << phase.name << " has no job " << job;
+  return none;
+}
+
+std::string KernelName(const testing::TestParamInfo<std::string>& param) {
+  std::string name = param.param;
+  std::erase_if(name, [](char c) { return c == ':' || c == '.'; });
+  return name;
+}
+
+class EngineOnKernel : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Kernels, EngineOnKernel, testing::Values("debian:6.1", "debian:6.12"),
+                         KernelName);
+
+constexpr const char* kNvme =
+    "[[fixture]]\nname = \"ctrl\"\nkind = \"nvme_qemu\"\nqueues = 2\nqueue_size = 64\n";
+
+// All of them alone, then deep passthrough beside deep libaio on the other namespace.
+std::string EveryEngineOnNvme() {
+  const std::string deep = "bs = \"4KiB\"\niodepth = 128\nbatch_submit = 32\nbatch_complete = 32\n";
+  return Opening("every_engine_on_nvme") + kNvme + Job("cmd", "ctrl:0", "io_uring_cmd", deep) +
+         Job("aio", "ctrl:1", "libaio", deep) + Job("uring", "ctrl:0", "io_uring", deep) +
+         Job("psync", "ctrl:0", "psync") + Job("pvsync2", "ctrl:0", "pvsync2") +
+         "[[phase]]\nsolo = [\"cmd\", \"aio\", \"uring\", \"psync\", \"pvsync2\"]\n"
+         "ramp = \"100ms\"\nruntime = \"500ms\"\n" +
+         "[[phase]]\nname = \"both\"\njobs = [\"cmd\", \"aio\"]\nramp = \"500ms\"\n"
+         "runtime = \"2s\"\n";
+}
+
+TEST_P(EngineOnKernel, B31EveryEngineRunsOnNvmeAndPassthroughTakesSharedTags) {
+  const Record record = RunInGuests({{GetParam(), EveryEngineOnNvme(), {}}})[0];
+  if (record.outcome != RunOutcome::kComplete) return;
+  EXPECT_EQ(record.FindFixture("ctrl")->nr_tags, 63U);
+  EXPECT_EQ(record.phases.size(), 6U);
+  ExpectSoundAccounting(record);
+  // Passthrough takes tags of the set, no fewer than its half beside a sibling as deep.
+  const auto tags = [&](const char* queue) {
+    return QueueOf(record, "both", queue).occupancy->mean.value_or(0);
+  };
+  EXPECT_NEAR(tags("ctrl:0"), 31.5, 6);
+  EXPECT_NEAR(tags("ctrl:1"), 31.5, 6);
+}
+
+// Case J14 is a job file of such sections. Its second job writes: what the fixture made may be
+// written to, and somebody else's namespace needs the double permission (foreign_use.cc).
+std::string PassthroughVariants() {
+  const std::string deep = "bs = \"4KiB\"\niodepth = 32\n";
+  return Opening("passthrough_variants") + kNvme +
+         Job("rand_write", "ctrl:0", "io_uring_cmd", deep + "rw = \"randwrite\"\nsqpoll = true\n") +
+         Job("rand_read", "ctrl:0", "io_uring_cmd", deep) +
+         Job("seq_write", "ctrl:0", "io_uring_cmd", deep + "rw = \"write\"\nsqpoll = true\n") +
+         Job("vectored", "ctrl:0", "io_uring_cmd",
+             deep + "nonvectored = false\nfixed_buffers = false\n") +
+         Job("plain", "ctrl:0", "io_uring_cmd",
+             deep + "registered_files = false\nfixed_buffers = false\n") +
+         Job("largest", "ctrl:1", "io_uring_cmd", "bs = \"512KiB\"\n") +
+         "[[phase]]\nsolo = [\"rand_write\", \"rand_read\", \"seq_write\", \"vectored\", "
+         "\"plain\", \"largest\"]\nramp = \"100ms\"\nruntime = \"300ms\"\n";
+}
+
+TEST_P(EngineOnKernel, J14PassthroughWithEachOfItsSwitches) {
+  const Record record = RunInGuests({{GetParam(), PassthroughVariants(), {}}})[0];
+  if (record.outcome != RunOutcome::kComplete) return;
+  EXPECT_EQ(record.phases.size(), 6U);
+  ExpectSoundAccounting(record);
+  const auto slat = [&](const char* job) {
+    return JobOf(*record.FindPhase(std::string("solo_") + job), job).directions.front().slat;
+  };
+  EXPECT_TRUE(slat("rand_read").has_value());
+  EXPECT_FALSE(slat("rand_write").has_value()) << "a kernel thread submits";
+}
+
+TEST(EngineNvmeLimits, B31MoreThanOneCommandCarriesIsRefused) {
+  const GuestRun run{"debian:6.12",
+                     PassthroughVariants(),
+                     {"job.largest.bs=1MiB"},
+                     GuestTime::kVirtual,
+                     RunOutcome::kError};
+  const Record record = RunInGuests({run})[0];
+  EXPECT_NE(record.outcome_why.find("1048576 B is more than one command"), std::string::npos)
+      << record.outcome_why;
+}
+
+TEST(EngineOnNullBlk, B31PassthroughIsSkippedWhereThereIsNoNvme) {
+  const std::string text = Opening("no_nvme") +
+                           "[[fixture]]\nname = \"pair\"\nkind = \"null_blk\"\n" +
+                           Job("cmd", "pair:0", "io_uring_cmd") + Phase("alone", "\"cmd\"");
+  const GuestRun run{"debian:6.12", text, {}, GuestTime::kVirtual, RunOutcome::kUnmet};
+  const Record record = RunInGuests({run})[0];
+  EXPECT_NE(record.outcome_why.find("needs a whole NVMe namespace"), std::string::npos)
+      << record.outcome_why;
+}
+
+std::string PolledEngines() {
+  return Opening("polled") + "[[fixture]]\nname = \"pair\"\nkind = \"null_blk\"\n" +
+         "poll_queues = 1\n" +
+         Job("uring", "pair:0", "io_uring", "hipri = true\niodepth = 8\nbatch_complete = 4\n") +
+         Job("both", "pair:0", "io_uring", "hipri = true\nsqpoll = true\niodepth = 8\n") +
+         Job("paced", "pair:0", "io_uring", "hipri = true\nthink_time = \"5ms\"\n") +
+         Job("pvsync2", "pair:1", "pvsync2", "hipri = true\n") +
+         "[[phase]]\nsolo = [\"uring\", \"both\", \"paced\", \"pvsync2\"]\n"
+         "ramp = \"100ms\"\nruntime = \"300ms\"\n";
+}
+
+TEST_P(EngineOnKernel, HipriPollsForCompletions) {
+  const Record record = RunInGuests({{GetParam(), PolledEngines(), {}}})[0];
+  if (record.outcome != RunOutcome::kComplete) return;
+  EXPECT_EQ(record.FindFixture("pair")->nr_hw_queues, 2U);
+  ExpectSoundAccounting(record);
+}
+
+TEST(EngineOnNullBlk, HipriIsSkippedWhereNothingPolls) {
+  const GuestRun run{"debian:6.12",
+                     PolledEngines(),
+                     {"fixture.pair.poll_queues=0"},
+                     GuestTime::kVirtual,
+                     RunOutcome::kUnmet};
+  const Record record = RunInGuests({run})[0];
+  EXPECT_NE(record.outcome_why.find("null_blk gets them by poll_queues = 1"), std::string::npos)
+      << record.outcome_why;
+}
+
+TEST_P(EngineOnKernel, B03EnginesAgreeOnADeviceOfKnownServiceTime) {
+  const GuestRun run{GetParam(), "engines_agree", {}};
+  const Record record = RunInGuests({run})[0];
+  if (record.outcome != RunOutcome::kComplete) return;
+  ExpectSoundAccounting(record);
+  for (const JobRecord& job : record.FindPhase("together")->jobs) {
+    const double clat_ns = job.directions.front().clat.mean_ns().value_or(0);
+    EXPECT_GE(clat_ns, 10e6) << job.job;
+    EXPECT_LE(clat_ns, 10.2e6) << job.job;
+  }
+  EXPECT_EQ(JudgeRun(run, record).outcome, Outcome::kPass);
+}
+
+class OneTag : public testing::TestWithParam<std::string> {};
+
+TEST_P(OneTag, J27ManySubmittersShareTheOneTagEqually) {
+  const GuestRun run{"debian:6.12", "one_tag", {"fixture.one.scheduler=" + GetParam()}};
+  const Record record = RunInGuests({run})[0];
+  if (record.outcome != RunOutcome::kComplete) return;
+  EXPECT_EQ(record.FindFixture("one")->nr_tags, 1U);
+  EXPECT_NEAR(IopsOf(record, "crowded", "crowd"), 500, 25);
+  EXPECT_EQ(record.FindPhase("crowded")->jobs.size(), 8U);
+  ExpectSoundAccounting(record);
+  EXPECT_EQ(JudgeRun(run, record).outcome, Outcome::kPass);
+}
+
+INSTANTIATE_TEST_SUITE_P(Schedulers, OneTag, testing::Values("none", "mq-deadline", "kyber", "bfq"),
+                         [](const auto& param) {
+                           std::string name = param.param;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace blkfair::testing_support
