@@ -18,12 +18,12 @@ class LatencyStats {
   // One sample, or `n` equal ones. `ns` must be >= 0.
   void Add(int64_t ns, uint64_t n = 1) {
     histogram_.Add(ns, n);
-    const auto u = static_cast<uint64_t>(ns);
-    count_ += n;
-    sum_ns_ += u * n;
-    sum_squares_ += static_cast<Uint128>(u) * u * n;
-    if (ns < min_ns_) min_ns_ = ns;
-    if (ns > max_ns_) max_ns_ = ns;
+    AddMoments(ns, n);
+  }
+  // The same for ns < 2^Histogram::kMaxBits.
+  void AddInRange(int64_t ns, uint64_t n = 1) {
+    histogram_.AddInRange(ns, n);
+    AddMoments(ns, n);
   }
   void Merge(const LatencyStats& other);
 
@@ -45,6 +45,15 @@ class LatencyStats {
                               int64_t max_ns, double stddev_ns);
 
  private:
+  void AddMoments(int64_t ns, uint64_t n) {
+    const auto u = static_cast<uint64_t>(ns);
+    count_ += n;
+    sum_ns_ += u * n;
+    sum_squares_ += static_cast<Uint128>(u) * u * n;
+    if (ns < min_ns_) min_ns_ = ns;
+    if (ns > max_ns_) max_ns_ = ns;
+  }
+
   Histogram histogram_;
   uint64_t count_ = 0;
   uint64_t sum_ns_ = 0;

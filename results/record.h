@@ -142,9 +142,14 @@ struct EnvironmentRecord {
   uint32_t cpus = 0;
   uint64_t memory_bytes = 0;
   std::string cpu_model;
-  std::string clock;  // ClockFacts::source
+  std::string clock;      // "TSC", "CLOCK_MONOTONIC" or "virtual"
+  std::string clock_why;  // why that one
   std::string clocksource;
   double clock_read_cost_ns = 0;
+  std::optional<bool> clock_in_user_space;  // a read needs no system call
+  // What the clock gained on CLOCK_MONOTONIC_RAW over the run, in parts per million.
+  std::optional<double> clock_drift_ppm;
+  std::string clock_suspect;  // what the end check found wrong with it; empty when nothing
 };
 
 struct EventRecord {

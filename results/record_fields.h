@@ -123,7 +123,8 @@ void Fields(auto& archive, MaybeConst<FixtureRecord> auto& r) {
 
 void Fields(auto& archive, MaybeConst<EnvironmentRecord> auto& r) {
   auto& [executor, time, kernel_release, kernel_version, kernel_config_hash, kernel_command_line,
-         cpus, memory_bytes, cpu_model, clock, clocksource, clock_read_cost_ns] = r;
+         cpus, memory_bytes, cpu_model, clock, clock_why, clocksource, clock_read_cost_ns,
+         clock_in_user_space, clock_drift_ppm, clock_suspect] = r;
   archive("executor", executor);
   archive("time", time);
   archive("kernel_release", kernel_release);
@@ -134,8 +135,12 @@ void Fields(auto& archive, MaybeConst<EnvironmentRecord> auto& r) {
   archive("memory_bytes", memory_bytes);
   archive("cpu_model", cpu_model);
   archive("clock", clock);
+  archive("clock_why", clock_why);
   archive("clocksource", clocksource);
   archive("clock_read_cost_ns", clock_read_cost_ns);
+  archive("clock_in_user_space", clock_in_user_space);
+  archive("clock_drift_ppm", clock_drift_ppm);
+  archive("clock_suspect", clock_suspect);
 }
 
 void Fields(auto& archive, MaybeConst<EventRecord> auto& r) {

@@ -7,10 +7,10 @@
 #include <functional>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/hash.h"
 #include "base/queue.h"
 #include "base/result.h"
+#include "base/run_clock.h"
 #include "results/record.h"
 #include "scenarios/language/model.h"
 
@@ -68,6 +68,7 @@ class PhaseExecutor {
   virtual int64_t NowNs() const = 0;
   // False when interrupted() said so.
   virtual bool Sleep(int64_t ns, const std::function<bool()>& interrupted) = 0;
+  // What is known of the jobs' clock now; after the run, this is its end check.
   virtual ClockFacts clock_facts() const = 0;
 };
 

@@ -35,11 +35,13 @@ JobAccount::JobAccount(const Shape& shape) : shape_(shape) {
   }
 }
 
-void JobAccount::Begin(const PhaseTimes& times) {
+void JobAccount::Begin(const PhaseTimes& times, ClockWatch* watch) {
   CHECK(times.barrier_ns <= times.open_ns);
   CHECK(times.open_ns <= times.close_ns);
   CHECK(times.close_ns - times.barrier_ns <= shape_.length_ns);
   times_ = times;
+  timed_from_ns_ = times.barrier_ns;
+  watch_ = watch;
   FindNextEdge();
 }
 
@@ -71,6 +73,11 @@ uint64_t JobAccount::errors() const {
 // Cells, open and close lie at times at which nothing happens: they are passed here, one by one, by
 // the first event at or after them.
 void JobAccount::PassEdges(int64_t now_ns, uint32_t in_flight) {
+  if (watch_ != nullptr && watch_->HasStepped(now_ns)) {
+    clock_anomalies_++;
+    timed_from_ns_ = now_ns;
+    gap_from_ns_ = now_ns;
+  }
   while (edge_ns_ <= now_ns) {
     const int64_t edge_ns = edge_ns_;
     if (part_ == kRamp && edge_ns == times_.open_ns) PassOpen(in_flight);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock_watch.h"
 #include "base/latency.h"
 #include "base/stamps.h"
 #include "engines/engine.h"
@@ -44,15 +45,18 @@ class JobAccount {
   JobAccount(const JobAccount&) = delete;
   JobAccount& operator=(const JobAccount&) = delete;
 
-  void Begin(const PhaseTimes& times);
+  // `watch` may be null; otherwise it outlives the account, and is asked at every edge of a cell.
+  void Begin(const PhaseTimes& times, ClockWatch* watch = nullptr);
   // The phase ends earlier than planned; not before what has been counted already.
   void CloseAt(int64_t close_ns);
 
   // Time has come to now_ns with `in_flight` I/Os in flight since the last call. Before every
-  // change of that number.
-  void Advance(int64_t now_ns, uint32_t in_flight) {
-    if (now_ns >= edge_ns_) [[unlikely]]
-      PassEdges(now_ns, in_flight);
+  // change of that number. False: no cell has ended, and the part is the same as before.
+  [[gnu::always_inline]] inline bool Advance(int64_t now_ns, uint32_t in_flight) {
+    if (now_ns < edge_ns_) [[likely]]
+      return false;
+    PassEdges(now_ns, in_flight);
+    return true;
   }
   Part part() const { return part_; }
   bool closed() const { return part_ == kDrain; }
@@ -75,7 +79,7 @@ class JobAccount {
   // AddError for each of its completions, then EndBatch. A Batch is meant to stay in registers.
   struct Batch {
     int64_t now_ns;
-    int64_t barrier_ns;
+    int64_t timed_from_ns;
     bool in_window;
     uint32_t left_out = 0;  // with error, or with impossible stamps
     uint64_t lat_sum_ns = 0;
@@ -86,25 +90,30 @@ class JobAccount {
     uint32_t run_length = 0;
   };
   Batch BeginBatch(int64_t now_ns) const {
-    return {.now_ns = now_ns, .barrier_ns = times_.barrier_ns, .in_window = part_ == kWindow};
+    return {.now_ns = now_ns, .timed_from_ns = timed_from_ns_, .in_window = part_ == kWindow};
   }
   template <bool kHasSlat>
   [[gnu::always_inline]] inline void Add(Batch& batch, const Stamps& stamps, Direction direction) {
     const Latencies latencies = LatenciesOf(stamps, batch.now_ns);
-    // No I/O can have begun before the barrier, nor been issued before it began, nor been reaped
-    // before it was issued.
-    if ((latencies.slat_ns | latencies.clat_ns | (stamps.start_ns - batch.barrier_ns)) < 0)
-        [[unlikely]] {
-      clock_anomalies_++;
-      batch.left_out++;
+    // What is negative, or beyond a histogram, has one of its upper bits set.
+    if (static_cast<uint64_t>(latencies.slat_ns | latencies.clat_ns) >= kPartLimitNs ||
+        stamps.start_ns < batch.timed_from_ns) [[unlikely]] {
+      // No I/O can have begun before the barrier, nor been issued before it began, nor been reaped
+      // before it was issued; and one during which the clock stepped cannot be timed.
+      if ((latencies.slat_ns | latencies.clat_ns | (stamps.start_ns - batch.timed_from_ns)) < 0) {
+        clock_anomalies_++;
+        batch.left_out++;
+      } else {
+        NoteLat(batch, latencies.lat_ns);
+        if (batch.in_window) AddLong<kHasSlat>(latencies, direction);
+      }
       return;
     }
-    batch.lat_sum_ns += static_cast<uint64_t>(latencies.lat_ns);
-    batch.lat_max_ns = std::max(batch.lat_max_ns, latencies.lat_ns);
+    NoteLat(batch, latencies.lat_ns);
     if (!batch.in_window) return;
     DirectionAccount& account = *by_direction_[static_cast<size_t>(direction)];
-    if constexpr (kHasSlat) account.slat->Add(latencies.slat_ns);
-    account.lat.Add(latencies.lat_ns);
+    if constexpr (kHasSlat) account.slat->AddInRange(latencies.slat_ns);
+    account.lat.AddInRange(latencies.lat_ns);
     if (batch.run != &account.clat || batch.run_clat_ns != latencies.clat_ns) {
       EndRun(batch);
       batch.run = &account.clat;
@@ -149,8 +158,22 @@ class JobAccount {
     LatencyStats lat;
   };
 
+  // slat and clat below this make a lat within a histogram's range.
+  static constexpr uint64_t kPartLimitNs = uint64_t{1} << (Histogram::kMaxBits - 1);
+
+  [[gnu::always_inline]] static inline void NoteLat(Batch& batch, int64_t lat_ns) {
+    batch.lat_sum_ns += static_cast<uint64_t>(lat_ns);
+    batch.lat_max_ns = std::max(batch.lat_max_ns, lat_ns);
+  }
+  template <bool kHasSlat>
+  [[gnu::noinline]] void AddLong(const Latencies& latencies, Direction direction) {
+    DirectionAccount& account = *by_direction_[static_cast<size_t>(direction)];
+    if constexpr (kHasSlat) account.slat->Add(latencies.slat_ns);
+    account.clat.Add(latencies.clat_ns);
+    account.lat.Add(latencies.lat_ns);
+  }
   [[gnu::always_inline]] static inline void EndRun(const Batch& batch) {
-    if (batch.run != nullptr) batch.run->Add(batch.run_clat_ns, batch.run_length);
+    if (batch.run != nullptr) batch.run->AddInRange(batch.run_clat_ns, batch.run_length);
   }
   void CountError(Direction direction, int32_t result);
   void PassEdges(int64_t now_ns, uint32_t in_flight);
@@ -173,6 +196,8 @@ class JobAccount {
 
   Shape shape_;
   PhaseTimes times_;
+  ClockWatch* watch_ = nullptr;
+  int64_t timed_from_ns_ = 0;  // the barrier, or where the clock stepped last
   Part part_ = kRamp;
   int64_t edge_ns_ = std::numeric_limits<int64_t>::max();  // the next cell end, open or close
   uint64_t depth_anchor_ = 0;                              // sum of completions less sum of starts

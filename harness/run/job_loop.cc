@@ -3,6 +3,7 @@
 namespace blkfair {
 
 template class JobLoop<MonotonicClock>;
+template class JobLoop<TscClock>;
 template class JobLoop<ManualClockView>;
 
 }  // namespace blkfair

@@ -55,9 +55,13 @@ class JobLoop {
   JobLoop(const JobLoopConfig& config, const Workload& workload, Engine* engine,
           JobAccount* account, ClockT clock, ObserverT observer = {});
 
-  void Start(const PhaseTimes& times);
+  // `watch`: see JobAccount::Begin.
+  void Start(const PhaseTimes& times, ClockWatch* watch = nullptr);
   // The window closes at `close_ns` already, or as soon after as this job can.
-  void CloseAt(int64_t close_ns) { account_->CloseAt(std::max(close_ns, now_ns_)); }
+  void CloseAt(int64_t close_ns) {
+    account_->CloseAt(std::max(close_ns, now_ns_));
+    FindDeadline();
+  }
 
   Need Submit();
   void Reap(Need need);
@@ -88,13 +92,18 @@ class JobLoop {
   }
 
   // The parts of a step, compiled for what is known of the job beforehand: whether slat is
-  // measured, and whether the depth is 1 (every count is then 1, and batching costs nothing).
+  // measured, and whether it is one I/O after the other (depth 1, without pauses): every count is
+  // then 1, nothing stays pending, and batching costs nothing.
   // Inlined: at depth 1 their frames would cost as much as their work.
-  template <bool kHasSlat, bool kOne>
+  template <bool kHasSlat>
   void RunSteps(const std::atomic<int64_t>& close_ns);
-  template <bool kHasSlat, bool kOne>
+  template <bool kHasSlat>
+  void RunOneByOne(const std::atomic<int64_t>& close_ns);
+  [[gnu::always_inline]] inline void WatchClose(const std::atomic<int64_t>& close_ns,
+                                                int64_t* known_ns);
+  template <bool kHasSlat>
   [[gnu::always_inline]] inline Need SubmitStep();
-  template <bool kHasSlat, bool kOne>
+  template <bool kHasSlat>
   [[gnu::always_inline]] inline void ReapStep(Need need);
   template <bool kOne>
   [[gnu::always_inline]] inline bool MakeBatch();
@@ -102,13 +111,22 @@ class JobLoop {
   [[gnu::always_inline]] inline bool SubmitPending();
   template <bool kHasSlat, bool kOne>
   [[gnu::always_inline]] inline void CompleteBatch(uint32_t count);
-  template <bool kOne>
   [[gnu::always_inline]] inline Need NextNeed() const;
   [[gnu::noinline]] Need PacedNeed(Need need) const;
   [[gnu::noinline]] uint32_t ReadySlots(uint32_t most, int64_t now_ns) const;
   [[gnu::noinline]] void Refuse(const IoOp& op, int os_errno);
   [[gnu::noinline]] void HoldBack(uint32_t count);
   [[gnu::noinline]] void Drain();
+  // As JobAccount::Advance.
+  [[gnu::always_inline]] inline bool Advance(int64_t now_ns) {
+    now_ns_ = now_ns;
+    if (!account_->Advance(now_ns, in_flight())) [[likely]]
+      return false;
+    FindDeadline();
+    return true;
+  }
+  [[gnu::noinline]] void FindDeadline();
+  [[gnu::noinline]] void Break(int os_errno);
 
   // Every slot is free, pending, or with the engine.
   uint32_t in_flight() const { return config_.iodepth - free_count_; }
@@ -124,6 +142,7 @@ class JobLoop {
   const bool paced_;
 
   int64_t now_ns_ = 0;    // the last stamp
+  int64_t deadline_ns_;   // of waiting: the close, and after it the end of the drain
   uint64_t made_ = 0;     // index of the next I/O
   uint32_t owed_ = 0;     // completions still missing from the current batch of them
   bool refused_ = false;  // since Submit was last called
@@ -142,6 +161,7 @@ class JobLoop {
 };
 
 extern template class JobLoop<MonotonicClock>;
+extern template class JobLoop<TscClock>;
 extern template class JobLoop<ManualClockView>;
 
 }  // namespace blkfair

@@ -34,9 +34,10 @@ JobLoop<ClockT, ObserverT>::JobLoop(const JobLoopConfig& config, const Workload&
 }
 
 template <typename ClockT, typename ObserverT>
-void JobLoop<ClockT, ObserverT>::Start(const PhaseTimes& times) {
-  account_->Begin(times);
+void JobLoop<ClockT, ObserverT>::Start(const PhaseTimes& times, ClockWatch* watch) {
+  account_->Begin(times, watch);
   now_ns_ = times.barrier_ns;
+  deadline_ns_ = times.close_ns;
   for (uint32_t slot = 0; slot < config_.iodepth; slot++) {
     free_[slot] = static_cast<uint16_t>(slot);
     slots_[slot].ready_ns = times.barrier_ns + config_.start_delay_ns;
@@ -46,74 +47,113 @@ void JobLoop<ClockT, ObserverT>::Start(const PhaseTimes& times) {
 
 template <typename ClockT, typename ObserverT>
 Need JobLoop<ClockT, ObserverT>::Submit() {
-  return HasSlat(config_.issue_point) ? SubmitStep<true, false>() : SubmitStep<false, false>();
+  return HasSlat(config_.issue_point) ? SubmitStep<true>() : SubmitStep<false>();
 }
 
 template <typename ClockT, typename ObserverT>
 void JobLoop<ClockT, ObserverT>::Reap(Need need) {
   if (done_) return;
-  if (HasSlat(config_.issue_point)) {
-    ReapStep<true, false>(need);
-  } else {
-    ReapStep<false, false>(need);
-  }
+  HasSlat(config_.issue_point) ? ReapStep<true>(need) : ReapStep<false>(need);
 }
 
 template <typename ClockT, typename ObserverT>
 void JobLoop<ClockT, ObserverT>::Run(const std::atomic<int64_t>& close_ns) {
-  const bool one = config_.iodepth == 1;
+  const bool one = config_.iodepth == 1 && !paced_;
   if (HasSlat(config_.issue_point)) {
-    one ? RunSteps<true, true>(close_ns) : RunSteps<true, false>(close_ns);
+    one ? RunOneByOne<true>(close_ns) : RunSteps<true>(close_ns);
   } else {
-    one ? RunSteps<false, true>(close_ns) : RunSteps<false, false>(close_ns);
+    one ? RunOneByOne<false>(close_ns) : RunSteps<false>(close_ns);
   }
 }
 
 template <typename ClockT, typename ObserverT>
-template <bool kHasSlat, bool kOne>
+void JobLoop<ClockT, ObserverT>::WatchClose(const std::atomic<int64_t>& close_ns,
+                                            int64_t* known_ns) {
+  const int64_t asked_ns = close_ns.load(std::memory_order_relaxed);
+  if (asked_ns == *known_ns) [[likely]]
+    return;
+  *known_ns = asked_ns;
+  CloseAt(asked_ns);
+}
+
+template <typename ClockT, typename ObserverT>
+template <bool kHasSlat>
 void JobLoop<ClockT, ObserverT>::RunSteps(const std::atomic<int64_t>& close_ns) {
   int64_t known_ns = account_->close_ns();
   while (true) {
-    const int64_t asked_ns = close_ns.load(std::memory_order_relaxed);
-    if (asked_ns != known_ns) [[unlikely]] {
-      known_ns = asked_ns;
-      CloseAt(asked_ns);
-    }
-    const Need need = SubmitStep<kHasSlat, kOne>();
+    WatchClose(close_ns, &known_ns);
+    const Need need = SubmitStep<kHasSlat>();
     if (done_) return;
-    ReapStep<kHasSlat, kOne>(need);
+    ReapStep<kHasSlat>(need);
     if (done_) return;
   }
 }
 
 template <typename ClockT, typename ObserverT>
-template <bool kHasSlat, bool kOne>
+template <bool kHasSlat>
+void JobLoop<ClockT, ObserverT>::RunOneByOne(const std::atomic<int64_t>& close_ns) {
+  int64_t known_ns = account_->close_ns();
+  while (true) {
+    WatchClose(close_ns, &known_ns);
+    if (account_->closed()) [[unlikely]] {
+      Drain();
+      if (done_) return;
+    } else if (free_count_ == 1) [[likely]] {
+      if (!MakeBatch<true>() || !SubmitPending<kHasSlat, true>()) continue;
+    }
+    // A deadline that has passed meanwhile is seen after the wait, so that this is never for ever.
+    const auto timeout_ns =
+        static_cast<int64_t>(std::min(static_cast<uint64_t>(deadline_ns_ - now_ns_),
+                                      static_cast<uint64_t>(config_.wake_limit_ns)));
+    const int taken = engine_->Reap({completions_.data(), 1}, 1, timeout_ns);
+    Advance(clock_.NowNs());
+    account_->CountReapCall();
+    CHECK(taken <= 1);
+    if (taken == 1) [[likely]] {
+      CompleteBatch<kHasSlat, true>(1);
+    } else if (taken < 0) {
+      Break(-taken);
+      return;
+    }
+  }
+}
+
+template <typename ClockT, typename ObserverT>
+void JobLoop<ClockT, ObserverT>::FindDeadline() {
+  deadline_ns_ = account_->close_ns() + (account_->closed() ? config_.drain_limit_ns : 0);
+}
+
+template <typename ClockT, typename ObserverT>
+void JobLoop<ClockT, ObserverT>::Break(int os_errno) {
+  reap_errno_ = os_errno;
+  done_ = true;
+}
+
+template <typename ClockT, typename ObserverT>
+template <bool kHasSlat>
 Need JobLoop<ClockT, ObserverT>::SubmitStep() {
   refused_ = false;
-  if (kOne || owed_ == 0) {
+  if (owed_ == 0) {
     while (!account_->closed()) {
-      if (pending_count_ == 0 && (free_count_ == 0 || !MakeBatch<kOne>())) break;
-      if (!SubmitPending<kHasSlat, kOne>() || kOne) break;
+      if (pending_count_ == 0 && (free_count_ == 0 || !MakeBatch<false>())) break;
+      if (!SubmitPending<kHasSlat, false>()) break;
     }
   }
   if (account_->closed()) [[unlikely]]
     Drain();
-  return NextNeed<kOne>();
+  return NextNeed();
 }
 
 template <typename ClockT, typename ObserverT>
 template <bool kOne>
 bool JobLoop<ClockT, ObserverT>::MakeBatch() {
   int64_t start_ns = clock_.NowNs();
-  now_ns_ = start_ns;
-  account_->Advance(start_ns, in_flight());
+  if (Advance(start_ns) && account_->closed()) return false;
   uint32_t count = kOne ? 1 : std::min(config_.batch_submit, free_count_);
-  if (paced_) [[unlikely]] {
+  if (!kOne && paced_) [[unlikely]] {
     count = ReadySlots(count, start_ns);
     if (count == 0) return false;
   }
-  if (account_->closed()) return false;
-  if (kOne) count = 1;
   IoOp* const ops = pending_.data();
   Slot* const slots = slots_.data();
   const uint16_t* const free = free_.data();
@@ -134,11 +174,13 @@ bool JobLoop<ClockT, ObserverT>::MakeBatch() {
     start_ns = clock_.NowNs();
   }
   made_ += count;
-  if (!kOne) free_first_ += count;
   free_count_ -= count;
-  pending_first_ = 0;
-  pending_count_ = count;
-  account_->Made(start_sum_ns, in_flight());
+  if (!kOne) {
+    free_first_ += count;
+    pending_first_ = 0;
+    pending_count_ = count;
+  }
+  account_->Made(start_sum_ns, kOne ? 1 : in_flight());
   return true;
 }
 
@@ -162,13 +204,13 @@ bool JobLoop<ClockT, ObserverT>::SubmitPending() {
     int64_t issue_ns = kHasSlat ? 0 : clock_.NowNs();
     const int taken = engine_->Submit({ops, offered});
     if (kHasSlat) issue_ns = clock_.NowNs();
-    now_ns_ = issue_ns;
     account_->CountSubmitCall();
-    account_->Advance(issue_ns, in_flight());
+    Advance(issue_ns);
     observer_.Submitted(offered, taken);
     if (taken <= 0) [[unlikely]] {
-      if (taken == 0 && submitted() > 0) return false;
+      if (!kOne && taken == 0 && submitted() > 0) return false;
       // Nothing in flight that could make room: waiting would be for ever.
+      if (kOne) pending_count_ = 1;
       Refuse(ops[0], taken == 0 ? EAGAIN : -taken);
       return false;
     }
@@ -179,9 +221,10 @@ bool JobLoop<ClockT, ObserverT>::SubmitPending() {
       const uint32_t index = kOne ? 0 : ops[i].slot;
       StampIssue(&slots[index], index, issue_ns);
     }
-    if (!kOne) pending_first_ += count;
+    if (kOne) return true;
+    pending_first_ += count;
     pending_count_ -= count;
-  } while (!kOne && pending_count_ > 0 && !account_->closed());
+  } while (pending_count_ > 0 && !account_->closed());
   return true;
 }
 
@@ -204,17 +247,15 @@ void JobLoop<ClockT, ObserverT>::Drain() {
   account_->Dropped(pending_count_);
   free_count_ += pending_count_;
   pending_count_ = 0;
-  done_ = submitted() == 0 || now_ns_ >= account_->close_ns() + config_.drain_limit_ns;
+  done_ = submitted() == 0 || now_ns_ >= deadline_ns_;
 }
 
 template <typename ClockT, typename ObserverT>
-template <bool kOne>
 Need JobLoop<ClockT, ObserverT>::NextNeed() const {
-  Need need{.min = 1, .max = 1, .deadline_ns = account_->close_ns()};
+  Need need{.min = 1, .max = 1, .deadline_ns = deadline_ns_};
   if (account_->closed()) [[unlikely]] {
     need.max = config_.iodepth;
-    need.deadline_ns += config_.drain_limit_ns;
-  } else if (!kOne) {
+  } else {
     need.max = owed_ > 0 ? owed_ : config_.batch_complete;
     // With a request left over, one completion is enough to try it again.
     if (pending_count_ == 0) need.min = std::max(1u, std::min(need.max, submitted()));
@@ -235,26 +276,23 @@ Need JobLoop<ClockT, ObserverT>::PacedNeed(Need need) const {
 }
 
 template <typename ClockT, typename ObserverT>
-template <bool kHasSlat, bool kOne>
+template <bool kHasSlat>
 void JobLoop<ClockT, ObserverT>::ReapStep(Need need) {
   const int64_t timeout_ns = std::max<int64_t>(0, need.deadline_ns - now_ns_);
   const int taken = engine_->Reap({completions_.data(), need.max}, need.min, timeout_ns);
-  now_ns_ = clock_.NowNs();
-  account_->Advance(now_ns_, in_flight());
+  Advance(clock_.NowNs());
   account_->CountReapCall();
   const auto count = static_cast<uint32_t>(std::max(taken, 0));
-  CHECK(count <= (kOne ? 1 : submitted()));
+  CHECK(count <= submitted());
   if (count > 0) [[likely]]
-    CompleteBatch<kHasSlat, kOne>(kOne ? 1 : count);
+    CompleteBatch<kHasSlat, false>(count);
   // What a timeout left behind still belongs to this batch; a slot whose think time is over does
   // not wait for it.
-  if (!kOne) owed_ = count >= need.min || paced_ ? 0 : std::min(need.min - count, submitted());
+  owed_ = count >= need.min || paced_ ? 0 : std::min(need.min - count, submitted());
   if (account_->closed()) [[unlikely]]
     Drain();
-  if (taken < 0) [[unlikely]] {
-    reap_errno_ = -taken;
-    done_ = true;
-  }
+  if (taken < 0) [[unlikely]]
+    Break(-taken);
 }
 
 template <typename ClockT, typename ObserverT>

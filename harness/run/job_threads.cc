@@ -8,10 +8,11 @@
 #include <cerrno>
 #include <chrono>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "base/check.h"
-#include "base/clock.h"
+#include "base/clock_watch.h"
 #include "engines/wait.h"
 
 namespace blkfair {
@@ -40,6 +41,14 @@ void AddUsage(const rusage& before, const rusage& after, JobRecord* record) {
   record->switches_involuntary = static_cast<uint64_t>(after.ru_nivcsw - before.ru_nivcsw);
 }
 
+// A clock may be some nanoseconds behind the one that the barrier was waited for on.
+template <typename ClockT>
+void SpinUntil(const ClockT& clock, int64_t at_ns) {
+  constexpr int64_t kBehindMaxNs = 1'000'000;
+  while (clock.NowNs() < at_ns && MonotonicClock().NowNs() < at_ns + kBehindMaxNs) {
+  }
+}
+
 Error Named(const JobSetup& setup, Error error) {
   error.message = setup.Name() + ": " + error.message;
   return error;
@@ -47,7 +56,7 @@ Error Named(const JobSetup& setup, Error error) {
 
 }  // namespace
 
-JobThreads::JobThreads(std::vector<JobSetup> setups) {
+JobThreads::JobThreads(std::vector<JobSetup> setups, const JobClock& clock) : clock_(clock) {
   for (JobSetup& setup : setups) {
     auto worker = std::make_unique<Worker>();
     worker->threads = this;
@@ -104,19 +113,30 @@ Result<void> JobThreads::Work(Worker* worker) {
   if (Writes(spec.rw)) buffers.Fill(setup.plan.seed);
   const std::unique_ptr<Engine> engine = setup.engine->create(spec.engine_params);
   RETURN_IF_ERROR(engine->Open(OpenArgsOf(setup, buffers, nullptr)));
+  return std::visit(
+      [&](const auto& clock) { return RunLoop(worker, engine.get(), &buffers, clock); }, clock_);
+}
+
+template <typename ClockT>
+Result<void> JobThreads::RunLoop(Worker* worker, Engine* engine, IoBuffers* buffers,
+                                 const ClockT& clock) {
+  const JobSetup& setup = worker->setup;
   JobAccount account(setup.shape);
-  JobLoop<MonotonicClock> loop(setup.config, setup.workload, engine.get(), &account,
-                               MonotonicClock());
+  JobLoop<ClockT> loop(setup.config, setup.workload, engine, &account, clock);
   if (!WaitForStart(worker)) return {};
   const PhaseTimes times = *times_;
   SleepUntil(times.barrier_ns);
+  SpinUntil(clock, times.barrier_ns);
+  // CLOCK_MONOTONIC is watched by the kernel itself.
+  std::optional<ClockWatchOf<ClockT>> watch;
+  if constexpr (!std::is_same_v<ClockT, MonotonicClock>) watch.emplace(clock);
 
   const rusage before = ThreadUsage();
-  loop.Start(times);
+  loop.Start(times, watch ? &*watch : nullptr);
   loop.Run(close_ns_);
   const rusage after = ThreadUsage();
 
-  if (loop.outstanding() > 0) buffers.Abandon();
+  if (loop.outstanding() > 0) buffers->Abandon();
   worker->close_ns = account.close_ns();
   worker->record = RecordOf(setup, loop.outstanding(), engine.get(), &account);
   AddUsage(before, after, &worker->record);

@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "harness/run/executor.h"
 #include "harness/run/job_setup.h"
@@ -22,7 +23,7 @@ namespace blkfair {
 
 class JobThreads {
  public:
-  explicit JobThreads(std::vector<JobSetup> setups);
+  JobThreads(std::vector<JobSetup> setups, const JobClock& clock);
   // Stops and joins whatever still runs.
   ~JobThreads();
   JobThreads(const JobThreads&) = delete;
@@ -60,11 +61,14 @@ class JobThreads {
   static void* Main(void* worker);
   Result<void> Spawn(Worker* worker);
   Result<void> Work(Worker* worker);
+  template <typename ClockT>
+  Result<void> RunLoop(Worker* worker, Engine* engine, IoBuffers* buffers, const ClockT& clock);
   // Waits at the barrier; false: the phase was called off.
   bool WaitForStart(Worker* worker);
   void Enter(Worker* worker, Stage stage);
   void CallOff();
 
+  const JobClock clock_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::mutex mutex_;
   std::condition_variable changed_;

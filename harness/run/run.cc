@@ -48,6 +48,7 @@ class Run {
   Result<void> Require();
   Result<void> SetUp();
   Result<void> Restore();
+  void NoteClock();
   Result<PhaseRecord> RunPhase(const PhaseSpec& phase, uint32_t index);
   void Settle(const PhaseSpec& phase, PhaseRecord* record);
   std::unique_ptr<OccupancySource> SourceFor(const std::vector<Queue>& queues) const;
@@ -144,6 +145,17 @@ Result<void> Run::Restore() {
   return Fail(ErrorKind::kKernel, "restore: " + failures);
 }
 
+// Before the phases, so that a run that dies has it; and after them, with the end check.
+void Run::NoteClock() {
+  const ClockFacts clock = executor_->clock_facts();
+  record_.environment.clock = clock.source;
+  record_.environment.clock_why = clock.why;
+  record_.environment.clock_read_cost_ns = clock.read_cost_ns;
+  record_.environment.clock_in_user_space = clock.in_user_space;
+  record_.environment.clock_drift_ppm = clock.drift_ppm;
+  record_.environment.clock_suspect = clock.suspect;
+}
+
 std::unique_ptr<OccupancySource> Run::SourceFor(const std::vector<Queue>& queues) const {
   if (sim_ == nullptr) return std::make_unique<DebugfsOccupancy>(*options_.fs, queues);
   return std::make_unique<SimOccupancy>([this]() -> const SimWorld& { return sim_->world(); },
@@ -225,9 +237,7 @@ Result<void> Run::Main() {
   RETURN_IF_ERROR(MakeFixtures());
   RETURN_IF_ERROR(Require());
   if (sim_ == nullptr) ReadEnvironment(*options_.fs, &record_.environment);
-  const ClockFacts clock = executor_->clock_facts();
-  record_.environment.clock = clock.source;
-  record_.environment.clock_read_cost_ns = clock.read_cost_ns;
+  NoteClock();
   RETURN_IF_ERROR(SetUp());
   uint32_t index = 0;
   for (const PhaseSpec& phase : scenario_.phases) {
@@ -259,6 +269,7 @@ Record Run::Go() {
   }
   began_ns_ = executor_->NowNs();
   const Result<void> done = Main();
+  NoteClock();
   const Result<void> restored = Restore();
   record_.outcome = RunOutcome::kComplete;
   if (!done) {

@@ -27,24 +27,26 @@ constexpr int64_t kStartMarginPerJobNs = 50'000;
 // An early close lies this far ahead, so that every job sees it before it has come.
 constexpr int64_t kCloseMarginNs = 60'000'000;
 
+// What is waited for and planned here is so by CLOCK_MONOTONIC, with which the jobs' clock agrees.
 int64_t Now() { return MonotonicClock().NowNs(); }
 
 // The thread that takes samples from the barrier until it is told to stop or the window closes.
 class Sampler {
  public:
-  Sampler(const PhasePlan& plan, const PhaseHooks& hooks, const PhaseTimes& times) {
+  Sampler(const PhasePlan& plan, const PhaseHooks& hooks, const PhaseTimes& times,
+          const JobClock& clock) {
     if (!hooks.sample || plan.sample_interval_ns <= 0) return;
     thread_ = std::jthread(
-        [&hooks, times, interval_ns = plan.sample_interval_ns](const std::stop_token& stop) {
+        [&hooks, times, clock, interval_ns = plan.sample_interval_ns](const std::stop_token& stop) {
           for (uint64_t index = 0; !stop.stop_requested();) {
             const int64_t at_ns = times.barrier_ns + SampleMomentNs(index, interval_ns);
             if (at_ns >= times.close_ns) return;
             SleepUntil(at_ns);
-            const int64_t now_ns = Now();
+            const int64_t now_ns = ReadNs(clock);
             if (now_ns >= times.close_ns) return;
             hooks.sample(now_ns - times.barrier_ns);
             // Samples that this one was too slow for are left out, not caught up with.
-            const auto passed = static_cast<uint64_t>((Now() - times.barrier_ns) / interval_ns);
+            const auto passed = static_cast<uint64_t>((ReadNs(clock) - times.barrier_ns) / interval_ns);
             index = std::max(index + 1, passed);
           }
         });
@@ -60,7 +62,8 @@ Result<PhaseResult> ThreadExecutor::RunPhase(const PhasePlan& plan, const PhaseH
   CHECK(!plan.jobs.empty());
   ASSIGN_OR_RETURN(std::vector<JobSetup> setups, SetUpJobs(plan));
   RETURN_IF_ERROR(CheckLimits(*fs_, setups));
-  JobThreads threads(std::move(setups));
+  const JobClock clock = clock_.StartPhase();
+  JobThreads threads(std::move(setups), clock);
   RETURN_IF_ERROR(threads.Open());
 
   PhaseTimes times;
@@ -71,7 +74,7 @@ Result<PhaseResult> ThreadExecutor::RunPhase(const PhasePlan& plan, const PhaseH
   threads.Start(times);
   PhaseResult result;
   {
-    const Sampler sampler(plan, hooks, times);
+    const Sampler sampler(plan, hooks, times, clock);
     int64_t next_progress_ns = times.barrier_ns;
     while (!threads.WaitUntilDone(kPollNs)) {
       const int64_t now_ns = Now();
@@ -102,20 +105,6 @@ bool ThreadExecutor::Sleep(int64_t ns, const std::function<bool()>& interrupted)
     if (now_ns >= until_ns) return true;
     SleepUntil(std::min(until_ns, now_ns + kPollNs));
   }
-}
-
-ClockFacts ThreadExecutor::clock_facts() const {
-  ClockFacts facts;
-  facts.source = "CLOCK_MONOTONIC";
-  const auto clocksource = fs_->ReadLine(
-      fs_->roots().sys + "/devices/system/clocksource/clocksource0/current_clocksource");
-  if (clocksource) facts.clocksource = *clocksource;
-  constexpr int kReads = 1000;
-  const MonotonicClock clock;
-  const int64_t begin_ns = clock.NowNs();
-  for (int i = 0; i < kReads; i++) clock.NowNs();
-  facts.read_cost_ns = static_cast<double>(clock.NowNs() - begin_ns) / (kReads + 1);
-  return facts;
 }
 
 }  // namespace blkfair

@@ -14,15 +14,17 @@ namespace blkfair {
 class ThreadExecutor : public PhaseExecutor {
  public:
   // `fs` (for the AIO limits and the clock source) outlives the executor.
-  explicit ThreadExecutor(const KernelFs* fs) : fs_(fs) {}
+  explicit ThreadExecutor(const KernelFs* fs) : ThreadExecutor(fs, RunClock::Choose(*fs)) {}
+  ThreadExecutor(const KernelFs* fs, const RunClock& clock) : fs_(fs), clock_(clock) {}
 
   Result<PhaseResult> RunPhase(const PhasePlan& plan, const PhaseHooks& hooks) override;
   int64_t NowNs() const override;
   bool Sleep(int64_t ns, const std::function<bool()>& interrupted) override;
-  ClockFacts clock_facts() const override;
+  ClockFacts clock_facts() const override { return clock_.Facts(); }
 
  private:
   const KernelFs* fs_;
+  const RunClock clock_;
 };
 
 }  // namespace blkfair

@@ -92,14 +92,19 @@ std::optional<Gate> LittleGate(const PhaseRecord& phase, const Subject& subject)
       subject.name, in_flight, phase.name, depth));
 }
 
+// Before any other gate that looks at times: a window that such a clock measured means nothing.
 std::optional<Gate> ClockGate(const PhaseRecord& phase) {
+  for (const JobRecord& job : phase.jobs) {
+    if (job.clock_anomalies == 0) continue;
+    return Inconclusive(fmt::format("clock suspect: {} impossible time differences in {}, phase {}",
+                                    job.clock_anomalies, job.job, phase.name));
+  }
+  return std::nullopt;
+}
+
+std::optional<Gate> LittleGate(const PhaseRecord& phase) {
   std::set<std::string> seen;
   for (const JobRecord& job : phase.jobs) {
-    if (job.clock_anomalies > 0) {
-      return Inconclusive(
-          fmt::format("clock suspect: {} impossible time differences in {}, phase {}",
-                      job.clock_anomalies, job.job, phase.name));
-    }
     if (!seen.insert(job.job).second) continue;
     if (auto gate = LittleGate(phase, *FindSubject(phase, job.job))) return gate;
   }
@@ -184,6 +189,11 @@ std::string SomeContention(const Record& record, const PhaseRecord& phase,
                      set->samples_contended, set->samples);
 }
 
+std::optional<Gate> RunClockGate(const Record& record) {
+  if (record.environment.clock_suspect.empty()) return std::nullopt;
+  return Inconclusive("clock suspect: " + record.environment.clock_suspect);
+}
+
 }  // namespace
 
 std::optional<Gate> RecordGate(const Record& record, const std::string& phase) {
@@ -199,10 +209,10 @@ std::optional<Gate> RecordGate(const Record& record, const std::string& phase) {
     case RunOutcome::kUnmet:
       return Inconclusive(fmt::format("this run was skipped: {}", why));
     case RunOutcome::kInterrupted:
-      if (record.FindPhase(phase) != nullptr) return std::nullopt;
+      if (record.FindPhase(phase) != nullptr) return RunClockGate(record);
       return Inconclusive(fmt::format("interrupted before phase {} was measured", phase));
     case RunOutcome::kComplete:
-      if (record.FindPhase(phase) != nullptr) return std::nullopt;
+      if (record.FindPhase(phase) != nullptr) return RunClockGate(record);
       return Broken(fmt::format("the record has no phase {}", phase));
   }
   return std::nullopt;
@@ -211,11 +221,12 @@ std::optional<Gate> RecordGate(const Record& record, const std::string& phase) {
 std::optional<Gate> PhaseGate(const Scenario& scenario, const PhaseRecord& phase,
                               bool errors_are_judged) {
   if (auto gate = WorkersGate(scenario, phase)) return gate;
+  if (auto gate = ClockGate(phase)) return gate;
   if (auto gate = WindowGate(scenario, phase)) return gate;
   if (!errors_are_judged) {
     if (auto gate = ErrorsGate(phase)) return gate;
   }
-  return ClockGate(phase);
+  return LittleGate(phase);
 }
 
 std::optional<Gate> ContentionGate(const Scenario& scenario, const AssertSpec& spec,

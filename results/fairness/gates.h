@@ -17,7 +17,8 @@ struct Gate {
   std::string why;
 };
 
-// The record as a whole: it died, an error, a requirement unmet, interrupted before the phase.
+// The record as a whole: it died, an error, a requirement unmet, interrupted before the phase, a
+// clock that failed its end check.
 std::optional<Gate> RecordGate(const Record& record, const std::string& phase);
 
 // One phase, the solo phase that a slowdown refers to as well: workers that left no figures, I/Os

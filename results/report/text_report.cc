@@ -44,6 +44,18 @@ std::string OutcomeSection(const ReportInput& input, bool colour) {
                      input.judgement->exit_code);
 }
 
+// "clock CLOCK_MONOTONIC on tsc, read by a system call in 260 ns".
+std::string ClockText(const EnvironmentRecord& environment) {
+  std::string text = "clock " + environment.clock;
+  if (!environment.clocksource.empty()) text += " on " + environment.clocksource;
+  if (environment.clock_read_cost_ns > 0) {
+    text += fmt::format(", read {}in {:.0f} ns",
+                        environment.clock_in_user_space.value_or(true) ? "" : "by a system call ",
+                        environment.clock_read_cost_ns);
+  }
+  return text;
+}
+
 // Records that are not complete, and boots that had to be repeated.
 std::string TroubleSection(const ReportInput& input) {
   std::string out;
@@ -125,8 +137,7 @@ std::string HeaderSection(const ReportInput& input) {
         fmt::format("{:.0f} MiB", static_cast<double>(environment.memory_bytes) / 0x1p20));
   }
   if (!environment.clock.empty()) {
-    run.push_back("clock " + environment.clock +
-                  (environment.clocksource.empty() ? "" : " on " + environment.clocksource));
+    run.push_back(ClockText(environment));
   }
   if (!run.empty()) out += Labelled("Run", fmt::to_string(fmt::join(run, ", ")), kLabelColumns);
   if (!record.host.started.empty()) {

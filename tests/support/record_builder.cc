@@ -188,8 +188,11 @@ Record MakeRecord(const Scenario& scenario) {
   record.environment.cpus = 1;
   record.environment.memory_bytes = uint64_t{1024} << 20;
   record.environment.clock = "CLOCK_MONOTONIC";
+  record.environment.clock_why = "the CPU does not promise an invariant TSC";
   record.environment.clocksource = "tsc";
   record.environment.clock_read_cost_ns = 31.25;
+  record.environment.clock_in_user_space = true;
+  record.environment.clock_drift_ppm = 0.5;
   FixtureRecord pair;
   pair.name = "pair";
   pair.kind = "null_blk";

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/kernel_fs.h"
+#include "base/tsc.h"
 #include "harness/run/thread_executor.h"
 
 namespace blkfair {
@@ -178,12 +179,33 @@ TEST(ThreadExecutor, TellsItsClock) {
   const KernelFs fs(KernelRoots::Real());
   ThreadExecutor executor(&fs);
   const ClockFacts facts = executor.clock_facts();
-  EXPECT_EQ(facts.source, "CLOCK_MONOTONIC");
+  EXPECT_TRUE(facts.source == "CLOCK_MONOTONIC" || facts.source == "TSC") << facts.source;
+  EXPECT_FALSE(facts.why.empty());
   EXPECT_GT(facts.read_cost_ns, 0);
   const int64_t before_ns = executor.NowNs();
   EXPECT_TRUE(executor.Sleep(5 * kMs, nullptr));
   EXPECT_GE(executor.NowNs() - before_ns, 5 * kMs);
   EXPECT_FALSE(executor.Sleep(3600'000 * kMs, [] { return true; }));
+}
+
+TEST(ThreadExecutor, RunsOnTheTscWhereTheCpuHasAGoodOne) {
+  if (const std::string why_not = WhyNotTsc(HasInvariantTsc(), "tsc"); !why_not.empty()) {
+    GTEST_SKIP() << why_not;
+  }
+  RealScenario scenario;
+  scenario.Add("psync", "/dev/zero", 4);
+  scenario.Add("null", "").iodepth = 8;
+  ThreadExecutor executor(&scenario.fs, RunClock::ForceTsc());
+  const auto result = executor.RunPhase(scenario.plan, {});
+  ASSERT_TRUE(result) << result.error().message;
+  for (const JobRecord& job : result->jobs) {
+    EXPECT_GT(job.directions.front().ios, 0u);
+    EXPECT_EQ(job.clock_anomalies, 0u);
+    EXPECT_EQ(job.series.size(), 50u);
+  }
+  const ClockFacts facts = executor.clock_facts();
+  EXPECT_EQ(facts.source, "TSC");
+  EXPECT_EQ(facts.suspect, "");
 }
 
 }  // namespace

@@ -177,6 +177,44 @@ TEST(LatencyStats, PercentilesNeverExceedTheMaximum) {
   EXPECT_EQ(stats.Quantile(0.999)->ns, kNs);
 }
 
+// Completions of a tenth of a second to a minute and a half, far beyond where the peer's last bucket
+// ends (17 s): each percentile is a sample that there was, and not the end of a bucket.
+TEST(LatencyStats, B01PercentilesFollowTheSamplesBeyondAMinute) {
+  LatencyStats stats;
+  const std::vector<int64_t> samples = {900'000'000, 10'400'000'000, 20'000'000'000, 41'000'000'000,
+                                        94'000'000'000};
+  for (const int64_t ns : samples) {
+    for (int i = 0; i < 200; i++) stats.Add(ns);
+  }
+  int64_t last = 0;
+  for (const double p : {0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99}) {
+    const auto percentile = stats.Quantile(p);
+    ASSERT_TRUE(percentile);
+    EXPECT_FALSE(percentile->at_least);
+    const auto expected = static_cast<double>(Oracle(
+        {samples.begin(), samples.end()}, p));
+    EXPECT_NEAR(static_cast<double>(percentile->ns), expected, expected / 256) << p;
+    EXPECT_GE(percentile->ns, last);
+    EXPECT_LE(percentile->ns, *stats.max_ns());
+    last = percentile->ns;
+  }
+  EXPECT_EQ(stats.histogram().saturated(), 0U);
+}
+
+TEST(LatencyStats, AddInRangeIsTheSameAsAdd) {
+  LatencyStats checked;
+  LatencyStats in_range;
+  for (const int64_t ns : SpreadSamples(2'000, 5)) {
+    checked.Add(ns, 3);
+    in_range.AddInRange(ns, 3);
+  }
+  checked.Add(kLimitNs - 1);
+  in_range.AddInRange(kLimitNs - 1);
+  EXPECT_EQ(in_range.histogram().Sparse(), checked.histogram().Sparse());
+  EXPECT_EQ(in_range.count(), checked.count());
+  EXPECT_EQ(in_range.stddev_ns(), checked.stddev_ns());
+}
+
 TEST(LatencyStats, MergeIsTheSameAsAddingAll) {
   LatencyStats all;
   LatencyStats first;

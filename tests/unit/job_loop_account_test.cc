@@ -1,6 +1,8 @@
 // What the job loop counts, I/O by I/O, with times set by hand.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include <cerrno>
 
 #include "tests/unit/job_loop_crank.h"
@@ -216,6 +218,59 @@ TEST(JobLoopAccount, AStartBeforeTheBarrierIsImpossible) {
   const JobRecord record = crank.Finish();
   EXPECT_EQ(record.clock_anomalies, 1u);
   EXPECT_EQ(record.directions.front().ios, 0u);
+}
+
+TEST(JobLoopAccount, B01LatenciesBeyondTheHistogramAreKeptAsSaturated) {
+  constexpr int64_t kHourNs = 3'600'000'000'000;
+  Crank crank({.loop = {.iodepth = 1}, .ramp_ns = 0, .runtime_ns = 10 * kHourNs, .cell_ns = kHourNs});
+  crank.engine.submit_cost_ns = 20;
+  crank.Submit();
+  crank.FinishAt(100);
+  crank.FinishAt(2 * kHourNs);
+  crank.engine.submit_cost_ns = 3 * kHourNs;
+  crank.FinishAt(2 * kHourNs + 100);
+  crank.FinishAt(5 * kHourNs + 200);
+  const JobRecord record = crank.Finish();
+  EXPECT_EQ(record.clock_anomalies, 0u);
+  const DirectionRecord& direction = record.directions.front();
+  EXPECT_EQ(direction.ios, 4u);
+  EXPECT_EQ(direction.slat->histogram().saturated(), 1u);
+  EXPECT_EQ(direction.clat.histogram().saturated(), 1u);
+  EXPECT_EQ(direction.lat.histogram().saturated(), 2u);
+  EXPECT_EQ(direction.slat->sum_ns() + direction.clat.sum_ns(), direction.lat.sum_ns());
+  EXPECT_EQ(direction.lat.max_ns(), 3 * kHourNs + 100);
+}
+
+// A clock that steps when the test says so.
+class TestWatch final : public ClockWatch {
+ public:
+  bool HasStepped(int64_t) override { return std::exchange(steps, false); }
+  bool steps = false;
+};
+
+TEST(JobLoopAccount, WhatTheClockSteppedDuringIsCountedAndNotTimed) {
+  JobAccount::Shape shape;
+  shape.cell_ns = 100;
+  shape.length_ns = 10'000;
+  JobAccount account(shape);
+  TestWatch watch;
+  account.Begin({0, 0, 10'000}, &watch);
+  const auto complete = [&](int64_t start_ns, int64_t now_ns) {
+    account.Advance(now_ns, 1);
+    JobAccount::Batch batch = account.BeginBatch(now_ns);
+    account.Add<true>(batch, {start_ns, start_ns}, Direction::kRead);
+    account.EndBatch(batch, 1);
+  };
+  complete(10, 60);
+  watch.steps = true;
+  complete(70, 5'090);  // 20 by any other clock
+  complete(5'100, 5'150);
+  JobRecord record;
+  account.Finish(0, &record);
+  EXPECT_EQ(record.clock_anomalies, 2u);  // the step, and the I/O
+  EXPECT_EQ(record.directions.front().lat.count(), 2u);
+  EXPECT_EQ(record.directions.front().lat.max_ns(), 50);
+  EXPECT_LT(record.gap_max_ns, 5'000);
 }
 
 TEST(JobLoopAccount, CallsAreCountedInTheWindowOnly) {

@@ -367,7 +367,7 @@ TEST_F(AssertionTest, BoundOfAnAbsentPercentileNamesTheRuntimeThatWouldDo) {
   EXPECT_WHY(verdict, "a runtime of 47s would do");
 }
 
-TEST_F(AssertionTest, BoundOfASaturatedPercentileIsInconclusive) {
+TEST_F(AssertionTest, B01BoundOfASaturatedPercentileIsInconclusive) {
   JobRecord& light = JobIn(Contended(), "light");
   light.directions.front().lat =
       testing::MakeLatency(9070, 1'000'000, int64_t{1} << Histogram::kMaxBits, 0.02);

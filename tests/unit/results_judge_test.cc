@@ -175,11 +175,26 @@ TEST_F(JudgeTest, ClockAnomaliesAreInconclusive) {
   ExpectOutcome(Outcome::kInconclusive, 4, "clock suspect");
 }
 
-TEST_F(JudgeTest, LittlesLawBrokenIsInconclusive) {
-  // 9070 I/Os of 2 ms each in 10 s, one at a time: 1.8 in flight.
-  JobIn(Contended(), "light").directions.front().lat =
-      testing::MakeLatency(9070, 2'000'000, 2'000'000, 0);
-  ExpectOutcome(Outcome::kInconclusive, 4, "clock suspect: light had 1.81 I/Os in flight");
+TEST_F(JudgeTest, ClockThatFailedItsEndCheckIsInconclusive) {
+  records_[0].environment.clock_suspect =
+      "TSC was 1.000 s ahead of CLOCK_MONOTONIC_RAW after 61.000 s";
+  ExpectOutcome(Outcome::kInconclusive, 4, "clock suspect: TSC was 1.000 s ahead");
+}
+
+TEST_F(JudgeTest, AClockIsDoubtedBeforeTheWindowThatItMeasured) {
+  JobIn(Contended(), "light").clock_anomalies = 1;
+  Contended().window_close_ns = Contended().window_open_ns;
+  ExpectOutcome(Outcome::kInconclusive, 4, "clock suspect");
+}
+
+// The report of a guest whose CPU clock jumped by a second now and then: depth 1, 955 IOPS, a mean
+// latency of 1.889 ms, that is 1.80 I/Os in flight, and one at most can be.
+TEST_F(JudgeTest, B06LittlesLawBrokenMakesTheClockSuspect) {
+  LatencyStats lat = testing::MakeLatency(9542, 880'000, 880'000, 0);
+  for (int i = 0; i < 8; i++) lat.Add(1'205'000'000);
+  EXPECT_NEAR(*lat.mean_ns(), 1'889'417, 1'000);
+  JobIn(Contended(), "light").directions.front().lat = lat;
+  ExpectOutcome(Outcome::kInconclusive, 4, "clock suspect: light had 1.80 I/Os in flight");
 }
 
 TEST_F(JudgeTest, LittlesLawAllowsForWhatWasInFlightWhenTheWindowOpened) {
