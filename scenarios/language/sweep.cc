@@ -6,6 +6,7 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,28 @@ void Flatten(const Node& table, const std::string& prefix, std::vector<NodeEntry
       out->push_back({path, entry.place, entry.value});
     }
   }
+}
+
+// A value as a part of a phase's name.
+std::string LabelOf(const Node& value) {
+  std::string label;
+  switch (value.kind) {
+    case Node::Kind::kBool:
+      return value.boolean ? "true" : "false";
+    case Node::Kind::kInt:
+      return fmt::format("{}", value.integer);
+    case Node::Kind::kFloat:
+      label = fmt::format("{}", value.real);
+      break;
+    case Node::Kind::kString:
+      label = value.text;
+      break;
+    default:
+      return "";
+  }
+  std::replace_if(
+      label.begin(), label.end(), [](char c) { return !IsName(std::string("x") + c); }, '-');
+  return label;
 }
 
 // Reads `set` and `sweep` of one phase.
@@ -150,6 +173,12 @@ class SettingsOf {
                                             "\"32..1\", not {}",
                                             entry.key, KindName(list.kind)));
     }
+    std::set<std::string> labels;
+    for (const Node& value : values) {
+      if (labels.insert(LabelOf(value)).second) continue;
+      problems_.Add(value.place, fmt::format("{} has {} twice", entry.key, LabelOf(value)));
+      break;
+    }
     return values;
   }
 
@@ -187,28 +216,6 @@ class SettingsOf {
   std::vector<std::string> jobs_;
   std::vector<std::string> used_;  // paths
 };
-
-// A value as a part of a phase's name.
-std::string LabelOf(const Node& value) {
-  std::string label;
-  switch (value.kind) {
-    case Node::Kind::kBool:
-      return value.boolean ? "true" : "false";
-    case Node::Kind::kInt:
-      return fmt::format("{}", value.integer);
-    case Node::Kind::kFloat:
-      label = fmt::format("{}", value.real);
-      break;
-    case Node::Kind::kString:
-      label = value.text;
-      break;
-    default:
-      return "";
-  }
-  std::replace_if(
-      label.begin(), label.end(), [](char c) { return !IsName(std::string("x") + c); }, '-');
-  return label;
-}
 
 void SetAll(const Dimension& dimension, const Node& value, Node* set) {
   for (const std::string& path : dimension.paths) set->Set(path, dimension.key_place, value);

@@ -188,13 +188,13 @@ TEST(ScenarioSweep, EverySlipIsReportedWhereItIs) {
            {"set = { \"job.heavy.bs\" = \"8KiB\" }\nsweep = { bs = [\"4KiB\"] }",
             "33:11: job.heavy.bs is given twice for this phase"},
            {"sweep = { \"job.heavy.iodepth\" = [4, 4] }",
-            "32:37: another phase is named \"contention_4\": names must differ"},
+            "32:37: job.heavy.iodepth has 4 twice"},
            {"sweep = { \"job.heavy.iodepth\" = \"1..2000\" }",
             "32:33: \"1..2000\" has more than 1000 values"},
            {"sweep = { \"job.heavy.iodepth\" = [8, 2] }\nsweep_of = \"x\"",
             "33:1: sweep_of stands in the steps of a sweep: this phase is a whole one"},
            {"sweep_of = \"solo_light\"",
-            "27:9: a sweep is named \"solo_light\" too: names must differ"},
+            "26:9: a sweep is named \"solo_light\" too: names must differ"},
        }) {
     EXPECT_EQ(ProblemsOf(With(slip.lines)), "s.toml:" + std::string(slip.problem) + "\n")
         << slip.lines;
@@ -205,7 +205,7 @@ TEST(ScenarioSweep, AFaultOfJobAndStepTogetherIsReportedAtTheStep) {
   const std::string text = Edited(With("sweep = { \"job.heavy.iodepth\" = [64, 8] }"),
                                   "iodepth = 256", "iodepth = 256\nbatch_submit = 32");
   EXPECT_EQ(ProblemsOf(text),
-            "s.toml:33:37: job heavy in phase contention_8: batch_submit is 32, but only 8 can be "
+            "s.toml:33:38: job heavy in phase contention_8: batch_submit is 32, but only 8 can be "
             "in flight: lower it, or raise iodepth\n");
 }
 
