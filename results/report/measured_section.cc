@@ -285,6 +285,7 @@ std::string TagSetSection(const ReportInput& input) {
   table.Shrink(1);
   table.Row({"phase", "tag set", "demand", "usable", "contended", "active queues", "tags counted"});
   bool any = false;
+  std::string why_above;
   for (const std::string& name : PhaseNames(input.records)) {
     const PhaseRecord& phase = AnyPhase(input.records, name);
     for (const TagSetPhaseRecord& set : phase.tag_sets) {
@@ -297,7 +298,9 @@ std::string TagSetSection(const ReportInput& input) {
                  contended,
                  set.active_queues_mean ? fmt::format("{:.1f}", *set.active_queues_mean) : "-",
                  occupancy == nullptr ? "-" : "by " + occupancy->source});
-      if (occupancy == nullptr || occupancy->why.empty()) continue;
+      // What stands beneath the row above needs no saying again.
+      if (occupancy == nullptr || occupancy->why == why_above) continue;
+      why_above = occupancy->why;
       for (const std::string& line : WrapText(occupancy->why, kReportColumns - 10)) {
         table.Line("          " + line);
       }
