@@ -24,6 +24,7 @@ enum class ParamType : uint8_t {
   kChoice,       // one of `choices`                  -> std::string
   kMetricValue,  // bare number for a count or ratio, "5ms" for a time, "1MiB" for bytes (per
                  // second): the metric decides       -> MetricValue
+  kTable,        // what the scenario language itself reads: no value, and not for parts
 };
 
 enum class ParamShape : uint8_t {

@@ -12,6 +12,21 @@ namespace {
 // Whatever is not known to read only.
 bool ChangesData(Rw rw) { return rw != Rw::kRead && rw != Rw::kRandRead; }
 
+// A job, as it is in itself or in one of the phases, that changes the data of a fixture's queues.
+const JobSpec* FindWriter(const Scenario& scenario, const std::string& fixture) {
+  const auto find = [&](const std::vector<JobSpec>& jobs) -> const JobSpec* {
+    for (const JobSpec& job : jobs) {
+      if (job.queue.fixture == fixture && ChangesData(job.rw)) return &job;
+    }
+    return nullptr;
+  };
+  if (const JobSpec* job = find(scenario.jobs)) return job;
+  for (const PhaseSpec& phase : scenario.phases) {
+    if (const JobSpec* job = find(phase.changed_jobs)) return job;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Result<void> CheckForeignUse(const Scenario& scenario, std::string_view executor,
@@ -27,13 +42,13 @@ Result<void> CheckForeignUse(const Scenario& scenario, std::string_view executor
                               "data may be lost, with --destroy SERIAL or --destroy PATH",
                               fixture.name));
     }
-    for (const JobSpec& job : scenario.jobs) {
-      if (allowed || job.queue.fixture != fixture.name || !ChangesData(job.rw)) continue;
+    if (allowed) continue;
+    if (const JobSpec* job = FindWriter(scenario, fixture.name)) {
       return Fail(ErrorKind::kUsage,
                   fmt::format("job {} writes to {}, which blkfair did not make: that needs "
                               "destroy_data = true in fixture {}, and --destroy SERIAL or PATH on "
                               "the command line",
-                              job.name, job.queue.Name(), fixture.name));
+                              job->name, job->queue.Name(), fixture.name));
     }
   }
   if (executor != "guest") return {};

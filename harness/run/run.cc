@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "base/check.h"
@@ -104,8 +106,14 @@ Result<void> Run::MakeFixtures() {
 
 Result<void> Run::Require() {
   for (const auto& fixture : fixtures_) RETURN_IF_ERROR(fixture->Require());
-  for (const JobSpec& job : scenario_.jobs) {
-    const EngineInfo* engine = FindEngine(job.engine);
+  std::set<std::string> engines;
+  for (const PhaseSpec& phase : scenario_.phases) {
+    for (const std::string& job : phase.jobs) {
+      engines.insert(scenario_.JobInPhase(phase, job)->engine);
+    }
+  }
+  for (const std::string& name : engines) {
+    const EngineInfo* engine = FindEngine(name);
     CHECK(engine != nullptr);
     RETURN_IF_ERROR(engine->probe());
   }
@@ -201,7 +209,7 @@ Result<PhaseRecord> Run::RunPhase(const PhaseSpec& phase, uint32_t index) {
   plan.series_cell_ns = scenario_.window_ns;
   plan.sample_interval_ns = scenario_.occupancy_interval_ns;
   for (const std::string& name : phase.jobs) {
-    const JobSpec* job = scenario_.FindJob(name);
+    const JobSpec* job = scenario_.JobInPhase(phase, name);
     CHECK(job != nullptr);
     for (uint32_t clone = 0; clone < job->numjobs; clone++) {
       const uint64_t seed = MixSeed(MixSeed(seed_, HashOf(name)), job->seed + clone);

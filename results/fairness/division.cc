@@ -20,7 +20,7 @@ std::vector<const JobSpec*> JobsOn(const Scenario& scenario, const std::string& 
   const PhaseSpec* spec = scenario.FindPhase(phase);
   if (spec == nullptr) return jobs;
   for (const std::string& name : spec->jobs) {
-    const JobSpec* job = scenario.FindJob(name);
+    const JobSpec* job = scenario.JobInPhase(*spec, name);
     if (job != nullptr && job->queue.Name() == queue) jobs.push_back(job);
   }
   return jobs;
@@ -35,7 +35,7 @@ std::optional<double> Alone(const Scenario& scenario, const Record& record,
   const std::vector<const JobSpec*> jobs = JobsOn(scenario, phase, queue);
   if (jobs.empty()) return std::nullopt;
   for (const JobSpec* job : jobs) {
-    const PhaseSpec* spec = scenario.SoloPhaseOf(job->name);
+    const PhaseSpec* spec = scenario.SoloPhaseOf(job->name, phase);
     if (spec == nullptr || spec->name == phase) return std::nullopt;
     const PhaseRecord* solo = record.FindPhase(spec->name);
     if (solo == nullptr || PhaseGate(scenario, *solo)) return std::nullopt;

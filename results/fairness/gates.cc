@@ -32,7 +32,7 @@ std::optional<Gate> WorkersGate(const Scenario& scenario, const PhaseRecord& pha
   const PhaseSpec* spec = scenario.FindPhase(phase.name);
   if (spec == nullptr || phase.partial) return std::nullopt;
   for (const std::string& name : spec->jobs) {
-    const JobSpec* job = scenario.FindJob(name);
+    const JobSpec* job = scenario.JobInPhase(*spec, name);
     const auto clones = static_cast<uint32_t>(
         std::count_if(phase.jobs.begin(), phase.jobs.end(),
                       [&](const JobRecord& record) { return record.job == name; }));
@@ -127,7 +127,7 @@ std::set<std::string> FixturesOf(const Scenario& scenario, const AssertSpec& spe
                                  const PhaseRecord& phase) {
   std::set<std::string> fixtures;
   const auto add = [&](const std::string& name) {
-    if (const JobSpec* job = scenario.FindJob(name)) {
+    if (const JobSpec* job = scenario.JobInPhase(phase.name, name)) {
       fixtures.insert(job->queue.fixture);
     } else if (phase.FindQueue(name) != nullptr) {
       fixtures.insert(FixtureOfQueue(name));
@@ -248,7 +248,7 @@ std::vector<std::pair<std::string, std::string>> PhaseWarnings(const Scenario& s
                                                                const PhaseRecord& phase) {
   std::vector<std::pair<std::string, std::string>> warnings;
   for (const JobRecord& job : phase.jobs) {
-    const JobSpec* spec = scenario.FindJob(job.job);
+    const JobSpec* spec = scenario.JobInPhase(phase.name, job.job);
     const bool paced = spec != nullptr && spec->think_time_ns > 0;
     if (!paced && job.depth_mean < kDepthReached * job.iodepth) {
       warnings.emplace_back(

@@ -34,7 +34,7 @@ std::vector<const JobSpec*> JobsNamed(const Scenario& scenario, const PhaseSpec&
                                       const std::string& name) {
   std::vector<const JobSpec*> jobs;
   for (const std::string& job_name : phase.jobs) {
-    const JobSpec* job = scenario.FindJob(job_name);
+    const JobSpec* job = scenario.JobInPhase(phase, job_name);
     if (job == nullptr) continue;
     if (job_name == name || job->queue.Name() == name) jobs.push_back(job);
   }
@@ -70,6 +70,20 @@ void FindProblemsInPhase(const Scenario& scenario, const AssertSpec& spec,
   }
 }
 
+// A slowdown whose job does not run alone with the keys that it has in the phase.
+std::optional<std::string> MissingSolo(const Scenario& scenario, const AssertSpec& spec) {
+  const std::string& job = spec.params.String("job");
+  for (const std::string& phase : spec.phases) {
+    const JobSpec* here = scenario.JobInPhase(phase, job);
+    if (here == nullptr || scenario.SoloPhaseOf(job, phase) != nullptr) continue;
+    return fmt::format(
+        "{} has no phase in which it runs alone{}: add it to a phase with solo = [...], or name "
+        "one in solo",
+        job, *here == *scenario.FindJob(job) ? "" : " with its keys of phase " + phase);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<std::string> AssertionProblems(const Scenario& scenario, const AssertSpec& spec) {
@@ -87,12 +101,8 @@ std::vector<std::string> AssertionProblems(const Scenario& scenario, const Asser
       FindProblemsInPhase(scenario, spec, *info, *phase, &problems);
     }
   }
-  const bool needs_solo = info->name == "slowdown" && !spec.params.Has("solo");
-  if (needs_solo && scenario.SoloPhaseOf(spec.params.String("job")) == nullptr) {
-    problems.push_back(
-        fmt::format("{} has no phase in which it runs alone: add it to a phase with "
-                    "solo = [...], or name one in solo",
-                    spec.params.String("job")));
+  if (info->name == "slowdown" && !spec.params.Has("solo")) {
+    if (auto problem = MissingSolo(scenario, spec)) problems.push_back(std::move(*problem));
   }
   return problems;
 }

@@ -49,7 +49,7 @@ std::optional<std::string> Check(const ParamValues& params) {
 std::string SoloPhaseName(const JudgeInput& input) {
   const ParamValues& params = input.spec->params;
   if (params.Has("solo")) return params.String("solo");
-  const PhaseSpec* solo = input.scenario->SoloPhaseOf(params.String("job"));
+  const PhaseSpec* solo = input.scenario->SoloPhaseOf(params.String("job"), input.phase);
   return solo == nullptr ? "" : solo->name;
 }
 

@@ -79,7 +79,7 @@ std::vector<std::string> SoloPhases(const JudgeInput& input) {
   std::vector<std::string> phases;
   const PhaseSpec* spec = input.scenario->FindPhase(input.phase);
   for (const std::string& job : spec == nullptr ? std::vector<std::string>{} : spec->jobs) {
-    const PhaseSpec* solo = input.scenario->SoloPhaseOf(job);
+    const PhaseSpec* solo = input.scenario->SoloPhaseOf(job, input.phase);
     if (solo != nullptr && solo->name != input.phase) phases.push_back(solo->name);
   }
   return phases;

@@ -53,11 +53,25 @@ Json QueuesJson(const ReportInput& input, const PhaseRecord& phase) {
   return queues;
 }
 
+// The keys of jobs that a phase sets, as TOML.
+Json SettingsJson(const PhaseSpec* phase) {
+  Json settings = Json::object();
+  if (phase == nullptr) return settings;
+  for (const JobSetting& setting : phase->settings) {
+    settings["job." + setting.job + "." + setting.key] = setting.value;
+  }
+  return settings;
+}
+
 Json PhasesJson(const ReportInput& input) {
   Json phases = Json::array();
   for (const std::string& name : PhaseNames(input.records)) {
     const PhaseRecord& phase = AnyPhase(input.records, name);
+    const PhaseSpec* spec = input.scenario->FindPhase(name);
+    const bool step = spec != nullptr && !spec->sweep_of.empty();
     phases.push_back({{"phase", name},
+                      {"sweep_of", step ? Json(spec->sweep_of) : Json(nullptr)},
+                      {"set", SettingsJson(spec)},
                       {"solo", phase.solo},
                       {"partial", phase.partial},
                       {"window_ns", phase.window_ns()},

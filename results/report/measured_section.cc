@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "base/units.h"
 #include "results/fairness/division.h"
@@ -50,18 +52,29 @@ std::string Cell(std::span<const Record> records, const std::string& phase, cons
   return level ? fmt::format("{:.1f}", *value) : FormatMetric(metric, *value);
 }
 
-std::string JobHeading(const Scenario& scenario, const JobRecord& job) {
-  const JobSpec* spec = scenario.FindJob(job.job);
-  std::string heading = fmt::format("  {}: {}, {}", job.job, job.queue, job.engine);
+using Keys = std::set<std::string, std::less<>>;
+
+// What a job is; `varied` are the keys that its rows differ in.
+std::string JobHeading(const JobSpec* spec, const JobRecord& job, const Keys& varied) {
+  std::string heading = fmt::format("  {}:", job.job);
+  const auto add = [&](std::string_view key, const std::string& text) {
+    if (varied.count(key) > 0) return;
+    heading += fmt::format("{}{}", heading.ends_with(':') ? " " : ", ", text);
+  };
+  add("queue", job.queue);
+  add("engine", job.engine);
   if (spec != nullptr) {
-    heading += fmt::format(", {} of {}", RwName(spec->rw),
-                           FormatSize(static_cast<int64_t>(spec->bs_bytes)));
-    if (spec->numjobs > 1) heading += fmt::format(", {} clones", spec->numjobs);
+    add("rw", std::string(RwName(spec->rw)));
+    if (varied.count("bs") == 0) {
+      heading += fmt::format(" of {}", FormatSize(static_cast<int64_t>(spec->bs_bytes)));
+    }
+    if (spec->numjobs > 1) add("numjobs", fmt::format("{} clones", spec->numjobs));
     if (spec->think_time_ns > 0) {
-      heading += fmt::format(", a pause of {}", FormatDuration(spec->think_time_ns));
+      add("think_time", fmt::format("a pause of {}", FormatDuration(spec->think_time_ns)));
     }
   }
-  return Clip(heading + fmt::format(", iodepth {}", job.iodepth), kReportColumns);
+  add("iodepth", fmt::format("iodepth {}", spec != nullptr ? spec->iodepth : job.iodepth));
+  return Clip(heading, kReportColumns);
 }
 
 // How the clones of one job fared against each other, in the first record.
@@ -130,41 +143,137 @@ const OccupancyRecord* AnyOccupancy(const PhaseRecord& phase, const std::string&
   return nullptr;
 }
 
+// The first column, then one for each of kColumns.
+TextTable NewTable(const std::string& title) {
+  std::vector<Align> aligns(1 + std::size(kColumns), Align::kRight);
+  aligns[0] = Align::kLeft;
+  TextTable table(aligns, 4);
+  table.Limit(0, 24);
+  table.Shrink(0);
+  std::vector<std::string> titles = {title};
+  for (const Column& column : kColumns) titles.emplace_back(column.title);
+  table.Row(std::move(titles));
+  return table;
+}
+
+void AppendRow(const ReportInput& input, const PhaseRecord& phase, const std::string& label,
+               const std::string& job, TextTable* table) {
+  std::vector<std::string> cells = {label + (phase.partial ? "*" : "")};
+  for (const Column& column : kColumns) {
+    cells.push_back(Cell(input.records, phase.name, job, column.metric));
+  }
+  table->Row(std::move(cells));
+}
+
+// The keys that a phase sets, where it is no step of a sweep.
+std::string SettingsLine(const Scenario& scenario, const std::string& phase,
+                         const std::string& job) {
+  const PhaseSpec* spec = scenario.FindPhase(phase);
+  std::string line;
+  for (const JobSetting& setting : spec == nullptr ? std::vector<JobSetting>() : spec->settings) {
+    if (setting.job != job) continue;
+    line +=
+        fmt::format("{}{} = {}", line.empty() ? "      with " : ", ", setting.key, setting.value);
+  }
+  return Clip(line, kReportColumns);
+}
+
+std::string PlainPhases(const ReportInput& input, const std::vector<std::string>& phases) {
+  TextTable table = NewTable("phase");
+  for (const JobRecord* job : AllJobs(input.records, phases)) {
+    table.Line(JobHeading(input.scenario->FindJob(job->job), *job, {}));
+    for (const std::string& name : phases) {
+      const PhaseRecord& phase = AnyPhase(input.records, name);
+      if (!FindSubject(phase, job->job)) continue;
+      AppendRow(input, phase, name, job->job, &table);
+      for (const std::string& line :
+           {SettingsLine(*input.scenario, name, job->job), ClonesLine(phase, job->job).value_or(""),
+            TroubleLine(input.records, name, job->job)}) {
+        if (!line.empty()) table.Line(line);
+      }
+    }
+  }
+  return table.ToString() + Labelled("    windows:", Windows(input.records, phases), kLabelColumns);
+}
+
+// What the steps of a sweep differ in: the keys, and for each step their values.
+struct Varied {
+  Keys keys;
+  std::string title;                          // "isolation, iodepth"
+  std::map<std::string, std::string> labels;  // by step: "thread, 32"
+};
+
+Varied VariedIn(const Scenario& scenario, const std::vector<std::string>& steps) {
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> values;  // by job and key
+  for (const std::string& step : steps) {
+    for (const JobSetting& setting : scenario.FindPhase(step)->settings) {
+      values[{setting.job, setting.key}].insert(setting.value);
+    }
+  }
+  Varied varied;
+  for (const std::string& step : steps) {
+    std::string& label = varied.labels[step];
+    std::set<std::pair<std::string, std::string>> told;  // a key that jobs share is told once
+    for (const JobSetting& setting : scenario.FindPhase(step)->settings) {
+      if (values[{setting.job, setting.key}].size() < 2) continue;
+      if (varied.keys.insert(setting.key).second) {
+        varied.title += (varied.title.empty() ? "" : ", ") + setting.key;
+      }
+      if (!told.emplace(setting.key, setting.value).second) continue;
+      std::string value = setting.value;
+      std::erase(value, '"');
+      label += (label.empty() ? "" : ", ") + value;
+    }
+  }
+  return varied;
+}
+
+std::string SweepTable(const ReportInput& input, const std::string& sweep,
+                       const std::vector<std::string>& steps) {
+  const Varied varied = VariedIn(*input.scenario, steps);
+  TextTable table = NewTable(varied.title.empty() ? "step" : varied.title);
+  for (const JobRecord* job : AllJobs(input.records, steps)) {
+    table.Line(JobHeading(input.scenario->JobInPhase(steps.front(), job->job), *job, varied.keys));
+    for (const std::string& step : steps) {
+      const PhaseRecord& phase = AnyPhase(input.records, step);
+      if (!FindSubject(phase, job->job)) continue;
+      const std::string& label = varied.labels.at(step);
+      AppendRow(input, phase, label.empty() ? step : label, job->job, &table);
+      const std::string trouble = TroubleLine(input.records, step, job->job);
+      if (!trouble.empty()) table.Line(trouble);
+    }
+  }
+  const PhaseRecord& first = AnyPhase(input.records, steps.front());
+  return fmt::format("\n    sweep {}, {} steps, the first with a window of {}\n", sweep, steps.size(),
+                     HumanDuration(static_cast<double>(first.window_ns()))) +
+         table.ToString();
+}
+
 }  // namespace
 
 std::string MeasuredSection(const ReportInput& input) {
   const std::vector<std::string> phases = PhaseNames(input.records);
   if (phases.empty()) return Labelled("Measured", "nothing", kLabelColumns);
-  TextTable table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
-                   Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kRight},
-                  4);
-  table.Limit(0, 24);
-  table.Shrink(0);
-  std::vector<std::string> titles = {"phase"};
-  for (const Column& column : kColumns) titles.emplace_back(column.title);
-  table.Row(std::move(titles));
-  bool any_partial = false;
-  for (const JobRecord* job : AllJobs(input.records, phases)) {
-    table.Line(JobHeading(*input.scenario, *job));
-    for (const std::string& name : phases) {
-      const PhaseRecord& phase = AnyPhase(input.records, name);
-      if (!FindSubject(phase, job->job)) continue;
-      std::vector<std::string> cells = {name + (phase.partial ? "*" : "")};
-      any_partial = any_partial || phase.partial;
-      for (const Column& column : kColumns) {
-        cells.push_back(Cell(input.records, name, job->job, column.metric));
-      }
-      table.Row(std::move(cells));
-      if (const auto line = ClonesLine(phase, job->job)) table.Line(*line);
-      const std::string trouble = TroubleLine(input.records, name, job->job);
-      if (!trouble.empty()) table.Line(trouble);
+  std::vector<std::string> plain;
+  std::vector<std::pair<std::string, std::vector<std::string>>> sweeps;
+  for (const std::string& name : phases) {
+    const PhaseSpec* spec = input.scenario->FindPhase(name);
+    if (spec == nullptr || spec->sweep_of.empty()) {
+      plain.push_back(name);
+    } else if (!sweeps.empty() && sweeps.back().first == spec->sweep_of) {
+      sweeps.back().second.push_back(name);
+    } else {
+      sweeps.emplace_back(spec->sweep_of, std::vector{name});
     }
   }
   std::string out = input.records.size() == 1
                         ? "Measured\n"
                         : fmt::format("Measured (means over {} records)\n", input.records.size());
-  out += table.ToString();
-  out += Labelled("    windows:", Windows(input.records, phases), kLabelColumns);
+  if (!plain.empty()) out += PlainPhases(input, plain);
+  for (const auto& [sweep, steps] : sweeps) out += SweepTable(input, sweep, steps);
+  const bool any_partial = std::any_of(phases.begin(), phases.end(), [&](const std::string& name) {
+    return AnyPhase(input.records, name).partial;
+  });
   if (any_partial) out += "    * cut short: the window is shorter than asked\n";
   return out;
 }
@@ -177,6 +286,7 @@ std::string TagSetSection(const ReportInput& input) {
   table.Shrink(1);
   table.Row({"phase", "tag set", "demand", "usable", "contended", "active queues", "tags counted"});
   bool any = false;
+  std::string why_above;
   for (const std::string& name : PhaseNames(input.records)) {
     const PhaseRecord& phase = AnyPhase(input.records, name);
     for (const TagSetPhaseRecord& set : phase.tag_sets) {
@@ -194,7 +304,9 @@ std::string TagSetSection(const ReportInput& input) {
                  contended,
                  set.active_queues_mean ? fmt::format("{:.1f}", *set.active_queues_mean) : "-",
                  occupancy == nullptr ? "-" : "by " + occupancy->source});
-      if (occupancy == nullptr || occupancy->why.empty()) continue;
+      // What stands beneath the row above needs no saying again.
+      if (occupancy == nullptr || occupancy->why == why_above) continue;
+      why_above = occupancy->why;
       for (const std::string& line : WrapText(occupancy->why, kReportColumns - 10)) {
         table.Line("          " + line);
       }

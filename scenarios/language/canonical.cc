@@ -29,6 +29,16 @@ std::span<const ParamSpec> ParamsOf(std::span<const PartInfo> parts, const std::
   return part->params;
 }
 
+// { "job.reader.iodepth" = 4 }
+std::string SettingsTable(const PhaseSpec& phase) {
+  std::string out = "{ ";
+  for (const JobSetting& setting : phase.settings) {
+    if (out.size() > 2) out += ", ";
+    out += "\"job." + setting.job + "." + setting.key + "\" = " + setting.value;
+  }
+  return out + " }";
+}
+
 }  // namespace
 
 std::string CanonicalToml(const Scenario& scenario, const Catalog& catalog) {
@@ -49,6 +59,7 @@ std::string CanonicalToml(const Scenario& scenario, const Catalog& catalog) {
   for (const PhaseSpec& phase : scenario.phases) {
     out += "\n[[phase]]\n";
     AppendKeys(PhaseKeys(), PhaseValues(phase), &out);
+    if (!phase.settings.empty()) out += "set = " + SettingsTable(phase) + "\n";
   }
   for (const AssertSpec& assertion : scenario.asserts) {
     out += "\n[[assert]]\n";

@@ -15,6 +15,7 @@ std::string FaultOf(const ParamSpec& spec) {
   const bool has_default = !spec.default_text.empty();
   if (!IsName(spec.name)) return "is no name for a key";
   if (spec.help.empty()) return "lacks its help";
+  if (spec.type == ParamType::kTable) return "is a table, which parts cannot have";
   if (spec.required && has_default) return "is required, but has a default";
   if ((spec.type == ParamType::kChoice) == spec.choices.empty()) {
     return "must have choices if, and only if, it is a choice";

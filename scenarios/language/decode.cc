@@ -197,6 +197,8 @@ ScalarOrProblem DecodeKind(const ParamSpec& spec, const Node& node) {
       return DecodeChoice(spec, node);
     case ParamType::kMetricValue:
       return DecodeMetric(spec, node);
+    case ParamType::kTable:
+      break;
   }
   CHECK(false);
 }
@@ -264,6 +266,7 @@ ParamValue MakeList(const ParamSpec& spec, std::vector<Scalar> scalars) {
       return ListOf<std::string>(std::move(scalars));
     case ParamType::kBool:
     case ParamType::kMetricValue:
+    case ParamType::kTable:
       break;  // ParamValue has no list of these
   }
   CHECK(false);
@@ -350,6 +353,7 @@ ParamValues DecodeTable(const Node& table, std::span<const ParamSpec> specs, Pro
   CHECK(table.IsTable());
   ParamValues values;
   for (const ParamSpec& spec : specs) {
+    if (spec.type == ParamType::kTable) continue;
     std::optional<ParamValue> value;
     if (const NodeEntry* entry = table.Find(spec.name)) {
       value = DecodeValue(spec, entry->value, problems);

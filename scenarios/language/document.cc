@@ -18,9 +18,10 @@ constexpr size_t kMaxTextBytes = size_t{256} << 10;
 // TOML++ bounds the nesting of values (256) but not of dotted keys, and frees tables recursively:
 // "a.a.a. ..." with 40,000 parts overflows the stack (seen with 3.3.0).
 constexpr size_t kMaxKeyDots = 16;
-// Nothing in a scenario is nested deeper than an array in a table in an array of tables; below this
-// depth the tree is cut off, and what holds it is reported by the reader.
-constexpr int kMaxDepth = 6;
+// Nothing in a scenario is nested deeper than the list of a sweep whose key is written as tables
+// (phase, sweep, job, NAME, KEY); below this depth the tree is cut off, and what holds it is
+// reported by the reader.
+constexpr int kMaxDepth = 8;
 
 // Walks over TOML text outside of strings and comments.
 class TextWalker {

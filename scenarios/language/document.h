@@ -17,6 +17,7 @@ struct Place {
   uint32_t line = 0;
   uint32_t column = 0;
   int override_index = -1;  // >= 0: came from that override; line and column are 0
+  bool operator==(const Place&) const = default;
 };
 
 struct NodeEntry;

@@ -15,7 +15,6 @@ namespace blkfair {
 namespace {
 
 constexpr size_t kMaxNameBytes = 64;
-constexpr size_t kMaxTables = 2048;  // of one kind: bounds what a hostile file can cost
 
 constexpr std::string_view kOverrideForms =
     "write KEY=VALUE, guest.KEY=VALUE, or fixture|job|phase|assert.NAME.KEY=VALUE, such as "

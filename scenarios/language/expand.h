@@ -2,6 +2,7 @@
 // get one, `solo` becomes phases, overrides are set. Internal to scenarios/language.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
@@ -12,6 +13,7 @@ namespace blkfair {
 
 // The arrays of tables at the top of a scenario.
 inline constexpr std::string_view kTableArrays[] = {"fixture", "job", "phase", "assert"};
+inline constexpr size_t kMaxTables = 2048;  // of one kind: bounds what a hostile file can cost
 
 // Letters, digits, '_' and '-', beginning with a letter or digit; at most 64 of them.
 bool IsName(std::string_view text);

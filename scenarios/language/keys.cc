@@ -165,6 +165,15 @@ constexpr ParamSpec kPhaseKeys[] = {
      .shape = ParamShape::kList,
      .help = "Instead of name and jobs: one phase for each of these jobs alone, named solo_JOB",
      .refers = ParamRef::kJob},
+    {.name = "set",
+     .type = ParamType::kTable,
+     .help = "Keys of jobs that differ in this phase: { \"job.NAME.KEY\" = VALUE }, or KEY for all "
+             "jobs of the phase"},
+    {.name = "sweep",
+     .type = ParamType::kTable,
+     .help = "As set, with a list for each KEY: one phase for each value, or for each combination, "
+             "named PHASE_VALUE; \"32..1\" is a range"},
+    {.name = "sweep_of", .help = "The sweep that the phase is a step of; sweep writes it"},
     {.name = "settle",
      .type = ParamType::kDuration,
      .default_text = "10s",

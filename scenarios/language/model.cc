@@ -57,9 +57,23 @@ const PhaseSpec* Scenario::FindPhase(std::string_view phase) const {
   return FindByName(phases, phase);
 }
 
-const PhaseSpec* Scenario::SoloPhaseOf(std::string_view job) const {
+const JobSpec* Scenario::JobInPhase(const PhaseSpec& phase, std::string_view job) const {
+  if (std::find(phase.jobs.begin(), phase.jobs.end(), job) == phase.jobs.end()) return nullptr;
+  const JobSpec* changed = FindByName(phase.changed_jobs, job);
+  return changed != nullptr ? changed : FindJob(job);
+}
+
+const JobSpec* Scenario::JobInPhase(std::string_view phase, std::string_view job) const {
+  const PhaseSpec* spec = FindPhase(phase);
+  return spec == nullptr ? nullptr : JobInPhase(*spec, job);
+}
+
+const PhaseSpec* Scenario::SoloPhaseOf(std::string_view job, std::string_view as_in) const {
+  const JobSpec* wanted = JobInPhase(as_in, job);
+  if (wanted == nullptr) return nullptr;
   const auto it = std::find_if(phases.begin(), phases.end(), [&](const PhaseSpec& phase) {
-    return phase.jobs.size() == 1 && phase.jobs.front() == job;
+    return phase.jobs.size() == 1 && phase.jobs.front() == job &&
+           *JobInPhase(phase, job) == *wanted;
   });
   return it == phases.end() ? nullptr : &*it;
 }

@@ -55,10 +55,21 @@ struct JobSpec {
   bool operator==(const JobSpec&) const = default;
 };
 
+// One key of a job that a phase sets.
+struct JobSetting {
+  std::string job;
+  std::string key;
+  std::string value;  // as TOML
+  bool operator==(const JobSetting&) const = default;
+};
+
 struct PhaseSpec {
   std::string name;
   std::vector<std::string> jobs;
-  int64_t settle_ns = 0;  // at most so long until active_queues is as expected
+  std::vector<JobSetting> settings;
+  std::vector<JobSpec> changed_jobs;  // the jobs with settings, as they are in this phase
+  std::string sweep_of;               // the sweep that it is a step of, if any
+  int64_t settle_ns = 0;              // at most so long until active_queues is as expected
   int64_t ramp_ns = 0;
   int64_t runtime_ns = 0;
   bool solo = false;  // one job alone: made by `solo = [...]`, or with a single job in `jobs`
@@ -108,8 +119,11 @@ struct Scenario {
   const FixtureSpec* FindFixture(std::string_view name) const;
   const JobSpec* FindJob(std::string_view name) const;
   const PhaseSpec* FindPhase(std::string_view name) const;
-  // The first phase in which `job` runs alone, or null.
-  const PhaseSpec* SoloPhaseOf(std::string_view job) const;
+  // A job as it is in a phase; null where the phase has no such job.
+  const JobSpec* JobInPhase(const PhaseSpec& phase, std::string_view job) const;
+  const JobSpec* JobInPhase(std::string_view phase, std::string_view job) const;
+  // The first phase in which `job` runs alone, with the same keys as in the phase `as_in`; or null.
+  const PhaseSpec* SoloPhaseOf(std::string_view job, std::string_view as_in) const;
   // Longest time that the phases may take, settling included; ns.
   int64_t LengthNs() const;
   bool operator==(const Scenario&) const = default;

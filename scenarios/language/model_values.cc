@@ -121,6 +121,7 @@ ParamValues PhaseValues(const PhaseSpec& phase) {
   ParamValues values;
   values.Set("name", phase.name);
   values.Set("jobs", phase.jobs);
+  if (!phase.sweep_of.empty()) values.Set("sweep_of", phase.sweep_of);
   values.Set("settle", phase.settle_ns);
   values.Set("ramp", phase.ramp_ns);
   values.Set("runtime", phase.runtime_ns);
@@ -131,6 +132,7 @@ PhaseSpec PhaseFrom(const ParamValues& values) {
   PhaseSpec phase;
   phase.name = values.String("name");
   phase.jobs = values.Strings("jobs");
+  if (values.Has("sweep_of")) phase.sweep_of = values.String("sweep_of");
   phase.settle_ns = values.Int("settle");
   phase.ramp_ns = values.Int("ramp");
   phase.runtime_ns = values.Int("runtime");

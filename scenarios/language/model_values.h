@@ -1,6 +1,6 @@
 // The model's structs as parameter values and back: the counterpart of keys.h, so that reading and
-// printing go through the same tables. Internal to scenarios/language. The queue and the parts' own
-// parameters are left to the caller.
+// printing go through the same tables. Internal to scenarios/language. The queue, the parts' own
+// parameters and what a phase sets are left to the caller.
 #pragma once
 
 #include "base/params.h"

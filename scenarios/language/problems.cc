@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 namespace blkfair {
@@ -38,6 +39,13 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 
 void Problems::Add(const Place& place, std::string message) {
   found_.push_back({place, std::move(message)});
+}
+
+std::vector<Problems::Found> Problems::TakeBack(size_t count) {
+  const auto first = found_.begin() + static_cast<std::ptrdiff_t>(count);
+  std::vector<Found> out(std::make_move_iterator(first), std::make_move_iterator(found_.end()));
+  found_.erase(first, found_.end());
+  return out;
 }
 
 std::string OneLine(std::string_view text) {

@@ -24,11 +24,14 @@ class Problems {
   // In file order, overrides last in their order, each problem once.
   std::vector<Diagnostic> Take();
 
- private:
   struct Found {
     Place place;
     std::string message;
   };
+  // Takes those out that were added when there were `count` already.
+  std::vector<Found> TakeBack(size_t count);
+
+ private:
   const std::string& file_;
   const std::vector<Override>& overrides_;
   std::vector<Found> found_;

@@ -6,14 +6,17 @@
 #include <optional>
 #include <set>
 
+#include "base/check.h"
 #include "base/fd.h"
 #include "scenarios/language/checks.h"
 #include "scenarios/language/decode.h"
 #include "scenarios/language/document.h"
 #include "scenarios/language/expand.h"
+#include "scenarios/language/format_value.h"
 #include "scenarios/language/keys.h"
 #include "scenarios/language/model_values.h"
 #include "scenarios/language/problems.h"
+#include "scenarios/language/sweep.h"
 
 namespace blkfair {
 
@@ -101,7 +104,15 @@ class Reading {
 
   void ReadTop();
   void ReadFixture(const Node& table);
+  struct DecodedJob {
+    JobSpec job;
+    const PartInfo* engine;
+  };
+  std::optional<DecodedJob> DecodeJob(const Node& table);
   void ReadJob(const Node& table);
+  Node ChangedTable(const JobSpec& job, std::span<const NodeEntry* const> settings) const;
+  void ReadSettings(const Node& table, PhaseSpec* phase);
+  static std::string TextOfKey(const DecodedJob& decoded, std::string_view key);
   void ReadPhase(const Node& table);
   void ReadAssert(const Node& table);
   void ReadCompare(const Node& table);
@@ -181,7 +192,7 @@ const PartInfo* Reading::EngineOf(const Node& table, const Referents::Fixture* f
   return engine;
 }
 
-void Reading::ReadJob(const Node& table) {
+std::optional<Reading::DecodedJob> Reading::DecodeJob(const Node& table) {
   const size_t before = problems_.count();
   const ParamValues values = DecodeTable(table, JobKeys(), &problems_);
   CheckReferences(table, JobKeys(), referents_, &problems_);
@@ -193,14 +204,93 @@ void Reading::ReadJob(const Node& table) {
   CheckKeys(table, "[[job]]", JobKeys(), engine, catalog_.engines);
   std::optional<ParamValues> params;
   if (engine != nullptr) params = PartParams(table, *engine);
-  if (problems_.count() > before || fixture == nullptr || !params) return;
+  if (problems_.count() > before || fixture == nullptr || !params) return std::nullopt;
 
   JobSpec job = JobFrom(values);
   job.queue = *queue;
   job.engine = engine->name;
   job.engine_params = std::move(*params);
   if (!fixture->kind.empty()) CheckJob(table, job, *engine, *fixture, &problems_);
-  scenario_.jobs.push_back(std::move(job));
+  return DecodedJob{std::move(job), engine};
+}
+
+void Reading::ReadJob(const Node& table) {
+  std::optional<DecodedJob> decoded = DecodeJob(table);
+  if (!decoded) return;
+  scenario_.jobs.push_back(std::move(decoded->job));
+}
+
+// The table of a job with the keys that a phase sets. Keys that go with another engine or pattern
+// only do not carry over to the one that is set.
+Node Reading::ChangedTable(const JobSpec& job, std::span<const NodeEntry* const> settings) const {
+  Node table;
+  for (const Node& each : Tables("job")) {
+    const std::string* name = each.FindText("name");
+    if (name != nullptr && *name == job.name) table = each;
+  }
+  for (const NodeEntry* setting : settings) {
+    const std::string_view key = SplitSettingPath(setting->key).key;
+    const std::string& text = setting->value.text;
+    if (key == "engine" && text != job.engine) {
+      for (const ParamSpec& spec : FindPart(catalog_.engines, job.engine)->params) {
+        table.Remove(spec.name);
+      }
+    }
+    if (key == "rw" && text != RwName(Rw::kRw) && text != RwName(Rw::kRandRw)) {
+      table.Remove("rwmixread");
+    }
+  }
+  for (const NodeEntry* setting : settings) {
+    table.Set(SplitSettingPath(setting->key).key, setting->place, setting->value);
+  }
+  return table;
+}
+
+// What `set` makes of the jobs of a phase. A fault that lies in the job and its settings together
+// is reported at the settings.
+void Reading::ReadSettings(const Node& table, PhaseSpec* phase) {
+  const NodeEntry* set = table.Find("set");
+  if (set == nullptr) return;
+  for (const std::string& name : phase->jobs) {
+    const JobSpec* job = scenario_.FindJob(name);
+    std::vector<const NodeEntry*> settings;
+    for (const NodeEntry& entry : set->value.entries) {
+      if (SplitSettingPath(entry.key).job == name) settings.push_back(&entry);
+    }
+    if (job == nullptr || settings.empty()) continue;
+    const size_t before = problems_.count();
+    std::optional<DecodedJob> changed = DecodeJob(ChangedTable(*job, settings));
+    for (Problems::Found& found : problems_.TakeBack(before)) {
+      const bool at_setting =
+          std::any_of(settings.begin(), settings.end(), [&](const NodeEntry* setting) {
+            return found.place == setting->place || found.place == setting->value.place;
+          });
+      if (!at_setting) {
+        found.message = fmt::format("job {} in phase {}: {}", name, phase->name, found.message);
+      }
+      problems_.Add(at_setting ? found.place : settings[0]->value.place, std::move(found.message));
+    }
+    if (problems_.count() > before) continue;
+    for (const NodeEntry* setting : settings) {
+      const std::string_view key = SplitSettingPath(setting->key).key;
+      phase->settings.push_back({name, std::string(key), TextOfKey(*changed, key)});
+    }
+    phase->changed_jobs.push_back(std::move(changed->job));
+  }
+}
+
+// The value of a job's key as canonical TOML.
+std::string Reading::TextOfKey(const DecodedJob& decoded, std::string_view key) {
+  const ParamValues values = JobValues(decoded.job);
+  for (const auto& [specs, given] :
+       {std::pair(JobKeys(), &values),
+        std::pair(decoded.engine->params, &decoded.job.engine_params)}) {
+    for (const ParamSpec& spec : specs) {
+      const auto it = given->all().find(key);
+      if (spec.name == key && it != given->all().end()) return FormatValue(spec, it->second);
+    }
+  }
+  CHECK(false && "the job was decoded with this key");
 }
 
 void Reading::ReadPhase(const Node& table) {
@@ -211,13 +301,14 @@ void Reading::ReadPhase(const Node& table) {
   CheckNoRepeats(table, "jobs", &problems_);
   if (problems_.count() > before) return;
   PhaseSpec phase = PhaseFrom(values);
+  ReadSettings(table, &phase);
   CheckStartDelays(table, phase);
   scenario_.phases.push_back(std::move(phase));
 }
 
 void Reading::CheckStartDelays(const Node& table, const PhaseSpec& phase) {
   for (const std::string& name : phase.jobs) {
-    const JobSpec* job = scenario_.FindJob(name);
+    const JobSpec* job = scenario_.JobInPhase(phase, name);
     if (job == nullptr || job->start_delay_ns < phase.ramp_ns + phase.runtime_ns) continue;
     problems_.Add(PlaceOfKey(table, "jobs"),
                   fmt::format("job {} would not start before phase {} ends: lower its start_delay, "
@@ -319,6 +410,7 @@ tl::expected<Scenario, std::vector<Diagnostic>> ParseScenario(
   }
   const bool phases_complete = ExpandScenario(&*root, &problems);
   ApplyOverrides(&*root, overrides, &problems);
+  ExpandSweeps(&*root, &problems);
   Scenario scenario = Reading(catalog, *root, phases_complete, &problems).Read();
   if (problems.count() > 0) return tl::unexpected(problems.Take());
   return scenario;

@@ -49,6 +49,8 @@ std::string_view TypeName(const ParamSpec& spec) {
       return "choice";
     case ParamType::kMetricValue:
       return "metric value";
+    case ParamType::kTable:
+      return "table";
   }
   CHECK(false);
 }

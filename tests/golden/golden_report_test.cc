@@ -115,6 +115,40 @@ GoldenCase UnmetCase() {
   return {"unmet", scenario, record, "blkfair run scenarios/lopsided_null_blk.toml --on host"};
 }
 
+// A phase that changes a job, and a sweep over two of its keys.
+GoldenCase SweepCase() {
+  Scenario scenario = testing::LopsidedScenario();
+  scenario.name = "sweep";
+  scenario.phases[2].settings = {{"light", "iodepth", "4"}};
+  scenario.phases[2].changed_jobs = {scenario.jobs[1]};
+  scenario.phases[2].changed_jobs[0].iodepth = 4;
+  Record record = testing::StockRecord(scenario);
+  for (const bool direct : {true, false}) {
+    for (const uint32_t iodepth : {64U, 1U}) {
+      PhaseSpec step = scenario.phases[0];
+      const std::string text = direct ? "true" : "false";
+      step.name = "heavy_" + text + "_" + std::to_string(iodepth);
+      step.sweep_of = "heavy";
+      step.settings = {{"heavy", "bs", "\"128KiB\""},
+                       {"heavy", "direct", text},
+                       {"heavy", "iodepth", std::to_string(iodepth)}};
+      step.changed_jobs = {scenario.jobs[0]};
+      step.changed_jobs[0].bs_bytes = 128 << 10;
+      step.changed_jobs[0].direct = direct;
+      step.changed_jobs[0].iodepth = iodepth;
+      scenario.phases.push_back(step);
+      record.phases.push_back(
+          testing::MakePhase(scenario, step.name,
+                             {{"heavy", "pair:0", 9.7 * iodepth, 103'000'000, 104'000'000, 0.02,
+                               101'000'000, 0.97 * iodepth}}));
+    }
+  }
+  testing::PhaseIn(record, "heavy_false_1").jobs[0].errors = {{"read EIO", 2}};
+  scenario.asserts = {testing::MakeAssert("work_conservation", {"heavy_true_64", "heavy_false_1"},
+                                          {{"of", "tags"}, {"min", 0.9}}, Contention::kAny)};
+  return {"sweep", scenario, record, "blkfair run sweep.toml"};
+}
+
 class GoldenReport : public ::testing::TestWithParam<std::function<GoldenCase()>> {};
 
 TEST_P(GoldenReport, IsAsStored) {
@@ -170,7 +204,7 @@ TEST_P(GoldenReport, ColourMarksOutcomesOnly) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, GoldenReport,
                          ::testing::Values(StockCase, NofairCase, InterruptedCase, DiedCase,
-                                           UnmetCase),
+                                           UnmetCase, SweepCase),
                          [](const auto& row) {
                            std::string name;
                            bool upper = true;

@@ -159,7 +159,7 @@ PhaseRecord MakePhase(const Scenario& scenario, const std::string& name,
   set.active_queues_mean = static_cast<double>(jobs.size());
   set.wake_batch = 4;
   for (const JobFigures& figures : jobs) {
-    const JobSpec* spec = scenario.FindJob(figures.job);
+    const JobSpec* spec = scenario.JobInPhase(name, figures.job);
     CHECK(spec != nullptr);
     for (uint32_t clone = 0; clone < spec->numjobs; clone++) {
       phase.jobs.push_back(MakeJobRecord(*spec, figures, clone));

@@ -72,8 +72,8 @@ TEST(ScenarioReader, SoloMakesOnePhaseForEachJobWhereItStands) {
   EXPECT_EQ(scenario.phases[1].name, "solo_heavy");
   EXPECT_EQ(scenario.phases[2].name, "contention");
   EXPECT_FALSE(scenario.phases[2].solo);
-  EXPECT_EQ(scenario.SoloPhaseOf("heavy"), &scenario.phases[1]);
-  EXPECT_EQ(scenario.SoloPhaseOf("nobody"), nullptr);
+  EXPECT_EQ(scenario.SoloPhaseOf("heavy", "contention"), &scenario.phases[1]);
+  EXPECT_EQ(scenario.SoloPhaseOf("nobody", "contention"), nullptr);
   EXPECT_EQ(scenario.LengthNs(), 2 * 15'000'000'000 + 17'000'000'000);
 }
 
