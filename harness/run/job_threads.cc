@@ -138,7 +138,7 @@ Result<void> JobThreads::RunLoop(Worker* worker, Engine* engine, IoBuffers* buff
 
   if (loop.outstanding() > 0) buffers->Abandon();
   worker->close_ns = account.close_ns();
-  worker->record = RecordOf(setup, loop.outstanding(), engine.get(), &account);
+  worker->record = RecordOf(setup, loop.outstanding(), engine, &account);
   AddUsage(before, after, &worker->record);
   if (loop.reap_errno() != 0) return FailErrno(loop.reap_errno(), "reap completions");
   return {};
