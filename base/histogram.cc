@@ -79,7 +79,7 @@ int64_t Histogram::BucketMiddle(uint32_t bucket) {
 
 int64_t Histogram::BucketWidth(int64_t ns) {
   const uint32_t bucket = BucketOf(static_cast<uint64_t>(ns));
-  if (bucket >= kBuckets) return std::numeric_limits<int64_t>::max();
+  if (bucket == kBuckets) return std::numeric_limits<int64_t>::max();
   return int64_t{1} << ShiftOf(bucket);
 }
 

@@ -31,11 +31,11 @@ class Histogram {
   // One sample, or `n` equal ones; `ns` must not be negative (the caller counts those as clock
   // anomalies).
   void Add(int64_t ns, uint64_t n = 1) {
-    counts_[std::min(BucketOf(static_cast<uint64_t>(ns)), kBuckets)] += n;
+    counts_[BucketOf(static_cast<uint64_t>(ns))] += n;
   }
   // The same for ns < 2^kMaxBits, which saves the comparison.
   void AddInRange(int64_t ns, uint64_t n = 1) {
-    counts_[BucketOf(static_cast<uint64_t>(ns))] += n;
+    counts_[IndexOf(static_cast<uint64_t>(ns))] += n;
   }
   void Merge(const Histogram& other);
   void Clear();
@@ -56,14 +56,8 @@ class Histogram {
   std::vector<std::pair<uint32_t, uint64_t>> Sparse() const;
   void AddBucket(uint32_t bucket, uint64_t count);
 
-  // Without a branch: this runs up to three times per I/O. Up to 2 * 2^kSubBits - 1 values are
-  // their own buckets (shift 0); what lies beyond 2^kMaxBits comes out at kBuckets or above.
   static constexpr uint32_t BucketOf(uint64_t ns) {
-    constexpr uint64_t kExact = (uint64_t{2} << kSubBits) - 1;
-    // The position of the highest bit, in the form that compilers turn into one instruction.
-    const unsigned top = static_cast<unsigned>(std::countl_zero(ns | kExact)) ^ 63u;
-    const unsigned shift = top - kSubBits;
-    return static_cast<uint32_t>((uint64_t{shift} << kSubBits) + (ns >> shift));
+    return static_cast<uint32_t>(std::min<uint64_t>(IndexOf(ns), kBuckets));
   }
   // The middle of a bucket, in ns; of the saturated bucket, its lower end.
   static int64_t BucketMiddle(uint32_t bucket);
@@ -71,6 +65,16 @@ class Histogram {
   static int64_t BucketWidth(int64_t ns);
 
  private:
+  // Without a branch: this runs up to three times per I/O. Up to 2 * 2^kSubBits - 1 values are
+  // their own buckets (shift 0); what lies beyond 2^kMaxBits comes out at kBuckets or above.
+  static constexpr uint64_t IndexOf(uint64_t ns) {
+    constexpr uint64_t kExact = (uint64_t{2} << kSubBits) - 1;
+    // The position of the highest bit, in the form that compilers turn into one instruction.
+    const unsigned top = static_cast<unsigned>(std::countl_zero(ns | kExact)) ^ 63u;
+    const unsigned shift = top - kSubBits;
+    return (uint64_t{shift} << kSubBits) + (ns >> shift);
+  }
+
   std::unique_ptr<uint64_t[]> counts_;  // kBuckets + 1, the last one for saturated samples
 };
 

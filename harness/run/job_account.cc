@@ -10,6 +10,7 @@ namespace blkfair {
 
 namespace {
 
+constexpr int64_t kWatchEveryNs = 100'000'000;
 constexpr const char* kDirectionNames[kDirections] = {"read", "write"};
 
 }  // namespace
@@ -23,7 +24,7 @@ JobAccount::JobAccount(const Shape& shape) : shape_(shape) {
   CHECK(shape.cell_ns > 0);
   CHECK(shape.length_ns >= 0);
   const auto cells = (shape.length_ns + shape.cell_ns - 1) / shape.cell_ns;
-  // One more than are used: the cell after a close at a cell's end.
+  // One more than are used: for the time after the close.
   series_.resize(static_cast<size_t>(cells) + 1);
   cell_ = series_.data();
   const bool used[kDirections] = {shape.reads, shape.writes};
@@ -40,8 +41,10 @@ void JobAccount::Begin(const PhaseTimes& times, ClockWatch* watch) {
   CHECK(times.open_ns <= times.close_ns);
   CHECK(times.close_ns - times.barrier_ns <= shape_.length_ns);
   times_ = times;
-  timed_from_ns_ = times.barrier_ns;
+  possible_from_ns_ = times.barrier_ns;
+  FindTimedFrom();
   watch_ = watch;
+  if (watch != nullptr) watch_at_ns_ = times.barrier_ns;
   FindNextEdge();
 }
 
@@ -73,11 +76,7 @@ uint64_t JobAccount::errors() const {
 // Cells, open and close lie at times at which nothing happens: they are passed here, one by one, by
 // the first event at or after them.
 void JobAccount::PassEdges(int64_t now_ns, uint32_t in_flight) {
-  if (watch_ != nullptr && watch_->HasStepped(now_ns)) {
-    clock_anomalies_++;
-    timed_from_ns_ = now_ns;
-    gap_from_ns_ = now_ns;
-  }
+  if (watch_ != nullptr) LookAtClock(now_ns);
   while (edge_ns_ <= now_ns) {
     const int64_t edge_ns = edge_ns_;
     if (part_ == kRamp && edge_ns == times_.open_ns) PassOpen(in_flight);
@@ -90,6 +89,8 @@ void JobAccount::PassEdges(int64_t now_ns, uint32_t in_flight) {
 
 void JobAccount::PassOpen(uint32_t in_flight) {
   part_ = kWindow;
+  FindTimedFrom();
+  counts_at_open_ = counts_;
   open_integral_ = DepthIntegral(times_.open_ns, in_flight);
   depth_max_ = in_flight;
   // What the ramp left in the gap does not count.
@@ -99,6 +100,7 @@ void JobAccount::PassOpen(uint32_t in_flight) {
 
 void JobAccount::PassClose(uint32_t in_flight) {
   part_ = kDrain;
+  FindTimedFrom();
   window_integral_ = DepthIntegral(times_.close_ns, in_flight) - open_integral_;
   in_flight_at_close_ = in_flight;
   // The I/O that would have ended this gap is still awaited: the gap is at least this long.
@@ -106,6 +108,11 @@ void JobAccount::PassClose(uint32_t in_flight) {
     NoteGap(times_.close_ns);
     gap_censored_ = true;
   }
+  counts_at_close_ = counts_;
+  // What is still counted from here on goes where nobody looks: EndBatch has no branch for it.
+  cell_ = &series_.back();
+  gap_max_in_window_ns_ = gap_max_ns_;
+  gap_max_ns_ = std::numeric_limits<int64_t>::max();
 }
 
 void JobAccount::FindNextEdge() {
@@ -113,9 +120,41 @@ void JobAccount::FindNextEdge() {
   if (part_ == kDrain) return;
   edge_ns_ = std::min(CellEndNs(), times_.close_ns);
   if (part_ == kRamp) edge_ns_ = std::min(edge_ns_, times_.open_ns);
+  edge_ns_ = std::min(edge_ns_, watch_at_ns_);
+}
+
+void JobAccount::FindTimedFrom() {
+  timed_from_ns_ = part_ == kWindow ? possible_from_ns_ : std::numeric_limits<int64_t>::max();
+}
+
+void JobAccount::LookAtClock(int64_t now_ns) {
+  watch_at_ns_ = now_ns + std::min(shape_.cell_ns, kWatchEveryNs);
+  if (!watch_->HasStepped(now_ns)) return;
+  clock_anomalies_++;
+  possible_from_ns_ = now_ns;
+  FindTimedFrom();
+  gap_from_ns_ = now_ns;
+}
+
+void JobAccount::NoteAnomaly(int64_t now_ns) {
+  clock_anomalies_++;
+  if (watch_ == nullptr) return;
+  watch_at_ns_ = now_ns;
+  FindNextEdge();
+}
+
+void JobAccount::NoteGap(int64_t end_ns) {
+  if (end_ns < gap_from_ns_) return NoteAnomaly(end_ns);
+  gap_max_ns_ = end_ns - gap_from_ns_;
+  gap_max_at_ns_ = gap_from_ns_;
 }
 
 void JobAccount::Finish(uint32_t outstanding, JobRecord* record) {
+  if (part_ == kRamp) counts_at_open_ = counts_;
+  if (!closed()) {  // the loop broke
+    counts_at_close_ = counts_;
+    gap_max_in_window_ns_ = gap_max_ns_;
+  }
   for (size_t i = 0; i < kDirections; i++) {
     if (directions_[i]) {
       DirectionRecord direction;
@@ -139,11 +178,11 @@ void JobAccount::Finish(uint32_t outstanding, JobRecord* record) {
   series_.resize(std::min(series_.size(), cells));
   for (SeriesCell& cell : series_) cell.bytes = cell.ios * shape_.bs_bytes;
   record->series = std::move(series_);
-  record->gap_max_ns = gap_max_ns_;
-  record->gap_max_at_ns = gap_max_ns_ == 0 ? 0 : gap_max_at_ns_ - times_.barrier_ns;
+  record->gap_max_ns = gap_max_in_window_ns_;
+  record->gap_max_at_ns = gap_max_in_window_ns_ == 0 ? 0 : gap_max_at_ns_ - times_.barrier_ns;
   record->gap_censored = gap_censored_;
-  record->ios_trimmed = ios_[kRamp];
-  record->ios_drained = ios_[kDrain];
+  record->ios_trimmed = counts_at_open_.ios;
+  record->ios_drained = counts_.ios - counts_at_close_.ios;
   record->in_flight_at_close = in_flight_at_close_;
   record->outstanding = outstanding;
   const int64_t window_ns = times_.close_ns - times_.open_ns;
@@ -151,8 +190,8 @@ void JobAccount::Finish(uint32_t outstanding, JobRecord* record) {
     record->depth_mean = static_cast<double>(window_integral_) / static_cast<double>(window_ns);
   }
   record->depth_max = depth_max_;
-  record->submit_calls = submit_calls_[kWindow];
-  record->reap_calls = reap_calls_[kWindow];
+  record->submit_calls = counts_at_close_.submit_calls - counts_at_open_.submit_calls;
+  record->reap_calls = counts_at_close_.reap_calls - counts_at_open_.reap_calls;
   record->clock_anomalies = clock_anomalies_;
 }
 

@@ -45,7 +45,8 @@ class JobAccount {
   JobAccount(const JobAccount&) = delete;
   JobAccount& operator=(const JobAccount&) = delete;
 
-  // `watch` may be null; otherwise it outlives the account, and is asked at every edge of a cell.
+  // `watch` may be null; otherwise it outlives the account, and is asked every 100 ms and after
+  // whatever looks odd.
   void Begin(const PhaseTimes& times, ClockWatch* watch = nullptr);
   // The phase ends earlier than planned; not before what has been counted already.
   void CloseAt(int64_t close_ns);
@@ -72,25 +73,24 @@ class JobAccount {
   // Made, but never handed to the engine before the close.
   void Dropped(uint32_t count) { in_flight_at_close_ -= count; }
 
-  void CountSubmitCall() { submit_calls_[part_]++; }
-  void CountReapCall() { reap_calls_[part_]++; }
+  void CountSubmitCall() { counts_.submit_calls++; }
+  void CountReapCall() { counts_.reap_calls++; }
 
   // One reaped batch, all stamped now_ns (Advance was called with it): BeginBatch, then Add or
   // AddError for each of its completions, then EndBatch. A Batch is meant to stay in registers.
   struct Batch {
     int64_t now_ns;
     int64_t timed_from_ns;
-    bool in_window;
     uint32_t left_out = 0;  // with error, or with impossible stamps
     uint64_t lat_sum_ns = 0;
-    int64_t lat_max_ns = 0;
+    uint64_t lat_max_ns = 0;
     // I/Os that were issued together have one clat: such a run is added at its end.
     LatencyStats* run = nullptr;
     int64_t run_clat_ns = 0;
     uint32_t run_length = 0;
   };
   Batch BeginBatch(int64_t now_ns) const {
-    return {.now_ns = now_ns, .timed_from_ns = timed_from_ns_, .in_window = part_ == kWindow};
+    return {.now_ns = now_ns, .timed_from_ns = timed_from_ns_};
   }
   template <bool kHasSlat>
   [[gnu::always_inline]] inline void Add(Batch& batch, const Stamps& stamps, Direction direction) {
@@ -98,19 +98,17 @@ class JobAccount {
     // What is negative, or beyond a histogram, has one of its upper bits set.
     if (static_cast<uint64_t>(latencies.slat_ns | latencies.clat_ns) >= kPartLimitNs ||
         stamps.start_ns < batch.timed_from_ns) [[unlikely]] {
-      // No I/O can have begun before the barrier, nor been issued before it began, nor been reaped
-      // before it was issued; and one during which the clock stepped cannot be timed.
-      if ((latencies.slat_ns | latencies.clat_ns | (stamps.start_ns - batch.timed_from_ns)) < 0) {
-        clock_anomalies_++;
+      if (IsImpossible(latencies, stamps.start_ns)) {
+        NoteAnomaly(batch.now_ns);
         batch.left_out++;
-      } else {
-        NoteLat(batch, latencies.lat_ns);
-        if (batch.in_window) AddLong<kHasSlat>(latencies, direction);
+        return;
       }
+      NoteLat(batch, latencies.lat_ns);
+      if (part_ != kWindow) return;
+      AddLong<kHasSlat>(latencies.slat_ns, latencies.clat_ns, latencies.lat_ns, direction);
       return;
     }
     NoteLat(batch, latencies.lat_ns);
-    if (!batch.in_window) return;
     DirectionAccount& account = *by_direction_[static_cast<size_t>(direction)];
     if constexpr (kHasSlat) account.slat->AddInRange(latencies.slat_ns);
     account.lat.AddInRange(latencies.lat_ns);
@@ -132,12 +130,14 @@ class JobAccount {
     EndRun(batch);
     depth_anchor_ += static_cast<uint64_t>(batch.now_ns) * count;
     const uint32_t completed = count - batch.left_out;
-    ios_[part_] += completed;
-    if (part_ == kDrain || completed == 0) return;
+    if (completed == 0) return;
+    counts_.ios += completed;
     cell_->ios += completed;
     cell_->lat_sum_ns += batch.lat_sum_ns;
-    cell_->lat_max_ns = std::max(cell_->lat_max_ns, batch.lat_max_ns);
-    if (batch.now_ns - gap_from_ns_ > gap_max_ns_) [[unlikely]]
+    cell_->lat_max_ns = std::max(cell_->lat_max_ns, static_cast<int64_t>(batch.lat_max_ns));
+    // Unsigned: a gap below zero is one too, though of another kind.
+    if (static_cast<uint64_t>(batch.now_ns - gap_from_ns_) > static_cast<uint64_t>(gap_max_ns_))
+        [[unlikely]]
       NoteGap(batch.now_ns);
     gap_from_ns_ = batch.now_ns;
   }
@@ -161,16 +161,22 @@ class JobAccount {
   // slat and clat below this make a lat within a histogram's range.
   static constexpr uint64_t kPartLimitNs = uint64_t{1} << (Histogram::kMaxBits - 1);
 
+  // No I/O can have begun before the barrier, nor been issued before it began, nor been reaped
+  // before it was issued; and one during which the clock stepped cannot be timed.
+  bool IsImpossible(const Latencies& latencies, int64_t start_ns) const {
+    return (latencies.slat_ns | latencies.clat_ns | (start_ns - possible_from_ns_)) < 0;
+  }
   [[gnu::always_inline]] static inline void NoteLat(Batch& batch, int64_t lat_ns) {
     batch.lat_sum_ns += static_cast<uint64_t>(lat_ns);
-    batch.lat_max_ns = std::max(batch.lat_max_ns, lat_ns);
+    batch.lat_max_ns = std::max(batch.lat_max_ns, static_cast<uint64_t>(lat_ns));
   }
   template <bool kHasSlat>
-  [[gnu::noinline]] void AddLong(const Latencies& latencies, Direction direction) {
+  [[gnu::noinline]] void AddLong(int64_t slat_ns, int64_t clat_ns, int64_t lat_ns,
+                                 Direction direction) {
     DirectionAccount& account = *by_direction_[static_cast<size_t>(direction)];
-    if constexpr (kHasSlat) account.slat->Add(latencies.slat_ns);
-    account.clat.Add(latencies.clat_ns);
-    account.lat.Add(latencies.lat_ns);
+    if constexpr (kHasSlat) account.slat->Add(slat_ns);
+    account.clat.Add(clat_ns);
+    account.lat.Add(lat_ns);
   }
   [[gnu::always_inline]] static inline void EndRun(const Batch& batch) {
     if (batch.run != nullptr) batch.run->AddInRange(batch.run_clat_ns, batch.run_length);
@@ -189,32 +195,42 @@ class JobAccount {
     return depth_anchor_ + static_cast<uint64_t>(at_ns) * in_flight;
   }
   void FindNextEdge();
-  void NoteGap(int64_t end_ns) {
-    gap_max_ns_ = end_ns - gap_from_ns_;
-    gap_max_at_ns_ = gap_from_ns_;
-  }
+  void FindTimedFrom();
+  void NoteGap(int64_t end_ns);
+  // The clock went backwards: what it does next is looked at closely.
+  void NoteAnomaly(int64_t now_ns);
+  void LookAtClock(int64_t now_ns);
 
   Shape shape_;
   PhaseTimes times_;
   ClockWatch* watch_ = nullptr;
-  int64_t timed_from_ns_ = 0;  // the barrier, or where the clock stepped last
+  int64_t watch_at_ns_ = std::numeric_limits<int64_t>::max();  // when it is asked next
+  int64_t possible_from_ns_ = 0;  // the barrier, or where the clock stepped last
+  int64_t timed_from_ns_ = 0;     // the same in the window, and out of reach outside of it
   Part part_ = kRamp;
-  int64_t edge_ns_ = std::numeric_limits<int64_t>::max();  // the next cell end, open or close
+  int64_t edge_ns_ = std::numeric_limits<int64_t>::max();  // the next cell end, open, close, look
   uint64_t depth_anchor_ = 0;                              // sum of completions less sum of starts
   uint64_t open_integral_ = 0;                             // DepthIntegral at the open
   uint64_t window_integral_ = 0;
   uint32_t depth_max_ = 0;
   uint32_t in_flight_at_close_ = 0;
-  SeriesCell* cell_ = nullptr;  // the current one of series_
+  SeriesCell* cell_ = nullptr;  // the current one of series_; after the close, of no interest
   std::vector<SeriesCell> series_;
   int64_t gap_from_ns_ = 0;
-  int64_t gap_max_ns_ = 0;
+  int64_t gap_max_ns_ = 0;  // after the close: out of reach
+  int64_t gap_max_in_window_ns_ = 0;
   int64_t gap_max_at_ns_ = 0;
   bool gap_censored_ = false;
   uint64_t clock_anomalies_ = 0;
-  std::array<uint64_t, 3> ios_ = {};  // by Part
-  std::array<uint64_t, 3> submit_calls_ = {};
-  std::array<uint64_t, 3> reap_calls_ = {};
+  // From the barrier on, and what they were at the open and at the close.
+  struct Counts {
+    uint64_t ios = 0;
+    uint64_t submit_calls = 0;
+    uint64_t reap_calls = 0;
+  };
+  Counts counts_;
+  Counts counts_at_open_;
+  Counts counts_at_close_;
   std::array<std::optional<DirectionAccount>, kDirections> directions_;
   std::array<DirectionAccount*, kDirections> by_direction_ = {};  // into directions_
   std::array<std::array<uint64_t, kErrnos>, kDirections> errors_ = {};

@@ -174,8 +174,10 @@ bool JobLoop<ClockT, ObserverT>::MakeBatch() {
     start_ns = clock_.NowNs();
   }
   made_ += count;
-  free_count_ -= count;
-  if (!kOne) {
+  if (kOne) {
+    free_count_ = 0;
+  } else {
+    free_count_ -= count;
     free_first_ += count;
     pending_first_ = 0;
     pending_count_ = count;
@@ -320,8 +322,8 @@ void JobLoop<ClockT, ObserverT>::CompleteBatch(uint32_t count) {
     if (!kOne) free[(free_end + i) & mask] = static_cast<uint16_t>(completion.slot);
   }
   account.EndBatch(batch, count);
-  free_count_ += count;
-  if (paced_) [[unlikely]]
+  free_count_ = kOne ? 1 : free_count_ + count;
+  if (!kOne && paced_) [[unlikely]]
     HoldBack(count);
 }
 

@@ -61,8 +61,8 @@ class Lying {
         return ticks < trouble_at ? ticks : ticks - kSecond;
       case Trouble::kWraps:
         return (ticks - trouble_at) & kMask;
-      case Trouble::kGlitches:  // for 20 us in every 25 ms
-        return ticks / (kTicksPerNs * 20'000) % 1250 == 0 ? ticks + kSecond : ticks;
+      case Trouble::kGlitches:  // for 50 us in every 2 ms
+        return ticks / (kTicksPerNs * 50'000) % 40 == 0 ? ticks + kSecond : ticks;
       case Trouble::kCpusApart:
         return ::sched_getcpu() % 2 == 0 ? ticks : ticks + kSecond / 4;
     }
