@@ -74,7 +74,9 @@ SimQueue::Request SimQueue::PopWaiting() {
 }
 
 void SimQueue::GrowWaiting(size_t room) {
-  std::vector<Request> grown(waiting_.size() + room);
+  room_ += room;
+  if (room_ <= waiting_.size()) return;
+  std::vector<Request> grown(std::max(room_, 2 * waiting_.size()));
   const size_t count = waiting_count_;
   for (size_t i = 0; i < count; i++) grown[i] = PopWaiting();
   waiting_ = std::move(grown);

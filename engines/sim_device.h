@@ -85,7 +85,8 @@ class SimQueue {
   bool active_ = false;
   bool idle_check_pending_ = false;
   int64_t last_activity_ns_ = 0;
-  std::vector<Request> waiting_;  // ring, of a size that all its ports together cannot overfill
+  size_t room_ = 0;               // what all its ports together may have waiting
+  std::vector<Request> waiting_;  // ring, at least of that size
   size_t waiting_first_ = 0;
   size_t waiting_count_ = 0;
 };

@@ -155,6 +155,7 @@ constexpr FixtureInfo kDeviceFixtureInfo = {
     .modules = NoWords,
     .boot_parameters = NoWords,
     .queue_count = PathCount,
+    .queue_key = "paths",
     .check = Check,
     .create = Create,
     .needs_kernel = true,

@@ -79,6 +79,7 @@ struct FixtureInfo {
   // Kernel command line words for a kernel that has the driver built in ("null_blk.shared_tags=1").
   std::vector<std::string> (*boot_parameters)(const ParamValues&);
   uint32_t (*queue_count)(const ParamValues&);
+  std::string_view queue_key;  // the parameter that queue_count goes by
   std::optional<std::string> (*check)(const ParamValues&);  // see PartInfo::check
   std::unique_ptr<Fixture> (*create)(std::string name, const ParamValues&, const FixtureContext&);
   bool needs_kernel;  // false: the sim fixture

@@ -317,6 +317,7 @@ const FixtureInfo kNullBlkFixtureInfo = {
     .modules = NullBlkModules,
     .boot_parameters = NullBlkBootParameters,
     .queue_count = QueueCount,
+    .queue_key = "queues",
     .check = CheckNullBlkParams,
     .create = Create,
     .needs_kernel = true,

@@ -242,6 +242,7 @@ constexpr FixtureInfo kNvmeFixtureInfo = {
     .modules = NoWords,
     .boot_parameters = NoWords,
     .queue_count = NamespaceCount,
+    .queue_key = "namespaces",
     .check = Check,
     .create = Create,
     .needs_kernel = true,

@@ -342,6 +342,7 @@ constexpr FixtureInfo kNvmeLoopFixtureInfo = {
     .modules = Modules,
     .boot_parameters = BootParameters,
     .queue_count = QueueCount,
+    .queue_key = "queues",
     .check = Check,
     .create = Create,
     .needs_kernel = true,

@@ -289,6 +289,7 @@ constexpr FixtureInfo kNvmeQemuFixtureInfo = {
     .modules = Modules,
     .boot_parameters = BootParameters,
     .queue_count = QueueCount,
+    .queue_key = "queues",
     .check = Check,
     .create = Create,
     .needs_kernel = true,

@@ -136,6 +136,7 @@ constexpr FixtureInfo kSimFixtureInfo = {
     .modules = NoWords,
     .boot_parameters = NoWords,
     .queue_count = QueueCount,
+    .queue_key = "queues",
     .check = Check,
     .create = Create,
     .needs_kernel = false,

@@ -160,10 +160,11 @@ Result<void> AbCommand::Prepare(const std::string& scenario, const std::string& 
   for (Side& side : sides_) {
     side.options.time = time_ == "real" ? GuestTime::kReal : GuestTime::kVirtual;
     if (IsSimulated(side.loaded.scenario)) continue;
-    ASSIGN_OR_RETURN(side.options.kernel,
-                     ResolveKernel(side.kernel, [this](const std::string& line) {
-                       progress_->Say("blkfair: " + line);
-                     }));
+    ASSIGN_OR_RETURN(
+        side.options.kernel,
+        ResolveKernel(
+            side.kernel, [this](const std::string& line) { progress_->Say("blkfair: " + line); },
+            InterruptFlag::Raised));
   }
   return {};
 }

@@ -219,9 +219,11 @@ Result<ExecuteOptions> RunCommand::MakeExecuteOptions(const std::vector<LoadedSc
   const bool real = time_.empty() ? KvmWorks() : time_ == "real";
   options.time = real ? GuestTime::kReal : GuestTime::kVirtual;
   time_ = real ? "real" : "virtual";
-  ASSIGN_OR_RETURN(options.kernel, ResolveKernel(Kernel(), [this](const std::string& line) {
-                     progress_->Say("blkfair: " + line);
-                   }));
+  ASSIGN_OR_RETURN(
+      options.kernel,
+      ResolveKernel(
+          Kernel(), [this](const std::string& line) { progress_->Say("blkfair: " + line); },
+          InterruptFlag::Raised));
   return options;
 }
 

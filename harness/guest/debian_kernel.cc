@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 namespace {
 
 using Say = std::function<void(const std::string&)>;
+using Interrupted = std::function<bool()>;
 
 // Where a series is found. The full flavour only: the cloud flavour of 6.12 often fails to boot
 // under QEMU 7.2.
@@ -50,9 +51,10 @@ const DebianSeries* FindSeries(std::string_view name) {
 // apt, looking at nothing but `folder` (and the system's proxies and keys).
 class PrivateApt {
  public:
-  static Result<PrivateApt> Create(const std::string& folder, const std::string& sources) {
+  static Result<PrivateApt> Create(const std::string& folder, const std::string& sources,
+                                   Interrupted interrupted) {
     std::error_code error;
-    for (const char* sub : {"lists/partial", "cache/archives/partial", "download"}) {
+    for (const char* sub : {"lists/partial", "cache/archives/partial", "download", "tmp"}) {
       fs::create_directories(fmt::format("{}/{}", folder, sub), error);
       if (error) return FailErrno(error.value(), fmt::format("make the folder {}/{}", folder, sub));
     }
@@ -81,22 +83,30 @@ APT::Architectures {{ "amd64"; }};
 APT::Sandbox::User "root";
 )",
                                                                      folder)));
-    return PrivateApt(folder);
+    return PrivateApt(folder, std::move(interrupted));
   }
 
   Result<std::string> Run(const std::string& program, const std::vector<std::string>& arguments,
                           const std::string& what) const {
-    std::vector<std::string> argv{
-        "env", "--chdir=" + folder_ + "/download", program, "-q", "-c", folder_ + "/apt.conf"};
+    // apt's keyrings and the like in TMPDIR outlive a kill: there they go with the folder.
+    std::vector<std::string> argv{"env",
+                                  "--chdir=" + folder_ + "/download",
+                                  "TMPDIR=" + folder_ + "/tmp",
+                                  program,
+                                  "-q",
+                                  "-c",
+                                  folder_ + "/apt.conf"};
     argv.insert(argv.end(), arguments.begin(), arguments.end());
-    return RunProgram(argv, what);
+    return RunProgram(argv, what, interrupted_);
   }
 
   std::string download_folder() const { return folder_ + "/download"; }
 
  private:
-  explicit PrivateApt(std::string folder) : folder_(std::move(folder)) {}
+  PrivateApt(std::string folder, Interrupted interrupted)
+      : folder_(std::move(folder)), interrupted_(std::move(interrupted)) {}
   std::string folder_;
+  Interrupted interrupted_;
 };
 
 std::vector<std::string> Lines(std::string_view text) {
@@ -177,11 +187,13 @@ Result<void> MoveKernelToBoot(const std::string& folder) {
 }
 
 // Unpacks all of them into `folder`; keeps boot/ and lib/modules.
-Result<void> Unpack(const std::string& debs, const std::string& folder) {
+Result<void> Unpack(const std::string& debs, const std::string& folder,
+                    const Interrupted& interrupted) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(debs, error)) {
     RETURN_IF_ERROR(RunProgram({"dpkg-deb", "-x", entry.path().string(), folder},
-                               fmt::format("unpack {}", entry.path().filename().string())));
+                               fmt::format("unpack {}", entry.path().filename().string()),
+                               interrupted));
   }
   if (error) return FailErrno(error.value(), fmt::format("read {}", debs));
   if (fs::exists(folder + "/usr/lib/modules", error)) {
@@ -193,23 +205,24 @@ Result<void> Unpack(const std::string& debs, const std::string& folder) {
   return MoveKernelToBoot(folder);
 }
 
-Result<void> RunDepmod(const std::string& folder) {
+Result<void> RunDepmod(const std::string& folder, const Interrupted& interrupted) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder + "/lib/modules", error)) {
     const std::string release = entry.path().filename().string();
     RETURN_IF_ERROR(RunProgram({"depmod", "-b", folder, release},
-                               fmt::format("index the modules of {}", release)));
+                               fmt::format("index the modules of {}", release), interrupted));
   }
   if (error) return FailErrno(error.value(), "read the unpacked lib/modules");
   return {};
 }
 
-Result<void> Fetch(const DebianSeries& series, const std::string& folder, const Say& say) {
+Result<void> Fetch(const DebianSeries& series, const std::string& folder, const Say& say,
+                   const Interrupted& interrupted) {
   ASSIGN_OR_RETURN(const std::vector<AptSource> installed, ReadInstalledSources("/etc/apt"));
   const std::vector<std::string> suites = SuitesOf(series);
   ASSIGN_OR_RETURN(const std::string sources, DeriveSources(installed, suites));
   const std::string apt_folder = folder + "/apt";
-  ASSIGN_OR_RETURN(const PrivateApt apt, PrivateApt::Create(apt_folder, sources));
+  ASSIGN_OR_RETURN(const PrivateApt apt, PrivateApt::Create(apt_folder, sources, interrupted));
 
   say(fmt::format("kernel debian:{}: reading the package lists of {}", series.name,
                   fmt::join(suites, ", ")));
@@ -224,8 +237,8 @@ Result<void> Fetch(const DebianSeries& series, const std::string& folder, const 
   say(fmt::format("kernel debian:{}: fetching {}", series.name, package));
   RETURN_IF_ERROR(apt.Run("apt-get", download, fmt::format("fetch {}", package)));
   say(fmt::format("kernel debian:{}: unpacking and indexing its modules", series.name));
-  RETURN_IF_ERROR(Unpack(apt.download_folder(), folder));
-  RETURN_IF_ERROR(RunDepmod(folder));
+  RETURN_IF_ERROR(Unpack(apt.download_folder(), folder, interrupted));
+  RETURN_IF_ERROR(RunDepmod(folder, interrupted));
   std::error_code error;
   fs::remove_all(apt_folder, error);
   return {};
@@ -267,11 +280,13 @@ Result<std::string> NewestPackage(std::string_view madison) {
 }
 
 Result<std::string> DebianKernelFolder(std::string_view series, const std::string& cache_root,
-                                       const Say& say) {
+                                       const Say& say, const Interrupted& interrupted) {
   const DebianSeries* known = FindSeries(series);
   CHECK(known != nullptr);
-  return CachedFolder(cache_root, fmt::format("kernels/debian-{}", series),
-                      [&](const std::string& folder) { return Fetch(*known, folder, say); });
+  return CachedFolder(
+      cache_root, fmt::format("kernels/debian-{}", series),
+      [&](const std::string& folder) { return Fetch(*known, folder, say, interrupted); },
+      interrupted);
 }
 
 }  // namespace blkfair

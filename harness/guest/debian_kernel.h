@@ -16,8 +16,10 @@ std::vector<std::string_view> DebianSeriesNames();
 
 // Folder with boot/vmlinuz-RELEASE, boot/config-RELEASE and lib/modules/RELEASE (depmod run) of the
 // newest kernel of `series`; from the cache below `cache_root` when it is there, without network.
+// `interrupted` (may be null) ends the fetch, which then leaves nothing behind.
 Result<std::string> DebianKernelFolder(std::string_view series, const std::string& cache_root,
-                                       const std::function<void(const std::string&)>& say);
+                                       const std::function<void(const std::string&)>& say,
+                                       const std::function<bool()>& interrupted);
 
 // From `apt-cache madison`: "PACKAGE | VERSION | SOURCE" lines. The package and version, as
 // "PACKAGE=VERSION", with the newest version in Debian's order; empty when there is none.

@@ -197,6 +197,9 @@ Record RunInGuest(const Scenario& scenario, const std::string& canonical_toml,
       record.outcome = RunOutcome::kError;
       record.outcome_why = fmt::format("the guest's kernel reported trouble: {}", boot.why);
     }
+    if (record.outcome == RunOutcome::kUnmet) {
+      record.outcome_why = ExplainUnmet(options.kernel, record.outcome_why);
+    }
     host.failed_boots = std::move(boot.failed_boots);
     host.qemu_arguments = std::move(boot.qemu_arguments);
   }

@@ -21,13 +21,19 @@ struct Kernel {
   std::string release;       // "6.12.117+deb12-amd64"; read from the image's header
   std::string modules_root;  // folder that holds lib/modules/RELEASE; empty: no modules
   std::string config_file;   // empty when unknown
+  bool image_only = false;   // named by its image: of its modules nothing is known
 };
 
 // "debian:6.1", "debian:6.12", "debian:7", "host", a bzImage, or a built kernel tree. Fetches and
 // caches what is not there yet, one line per step through `say`. kUsage when the words name no
-// kernel.
+// kernel; kInterrupted once `interrupted` (polled; may be null) says so.
 Result<Kernel> ResolveKernel(const std::string& asked,
-                             const std::function<void(const std::string&)>& say);
+                             const std::function<void(const std::string&)>& say,
+                             const std::function<bool()>& interrupted = {});
+
+// What a guest of this kernel lacks, as the user is told: what it calls missing may be among the
+// modules that nobody gave it.
+std::string ExplainUnmet(const Kernel& kernel, const std::string& why);
 
 enum class GuestTime : uint8_t { kVirtual, kReal };
 

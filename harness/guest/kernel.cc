@@ -23,20 +23,23 @@ namespace fs = std::filesystem;
 namespace {
 
 using Say = std::function<void(const std::string&)>;
+using Interrupted = std::function<bool()>;
 
 std::string IfExists(const std::string& path) {
   std::error_code error;
   return fs::exists(path, error) ? path : std::string();
 }
 
-Result<Kernel> ResolveDebian(const std::string& asked, const Say& say) {
+Result<Kernel> ResolveDebian(const std::string& asked, const Say& say,
+                             const Interrupted& interrupted) {
   const std::string series = asked.substr(asked.find(':') + 1);
   const auto known = DebianSeriesNames();
   if (std::find(known.begin(), known.end(), series) == known.end()) {
     return Fail(ErrorKind::kUsage, fmt::format("there is no kernel {}: the series known are {}",
                                                asked, fmt::join(known, ", ")));
   }
-  ASSIGN_OR_RETURN(const std::string folder, DebianKernelFolder(series, CacheDir(), say));
+  ASSIGN_OR_RETURN(const std::string folder,
+                   DebianKernelFolder(series, CacheDir(), say, interrupted));
   Kernel kernel;
   kernel.asked = asked;
   kernel.modules_root = folder;
@@ -92,7 +95,8 @@ Result<std::vector<std::string>> ModulesOf(const std::string& tree) {
 
 // lib/modules/RELEASE below `folder`: links to the tree's modules, indexed.
 Result<void> LinkModules(const std::string& tree, const std::vector<std::string>& modules,
-                         const std::string& folder, const std::string& release) {
+                         const std::string& folder, const std::string& release,
+                         const Interrupted& interrupted) {
   const std::string target = fmt::format("{}/lib/modules/{}", folder, release);
   std::error_code error;
   for (const std::string& module : modules) {
@@ -107,8 +111,8 @@ Result<void> LinkModules(const std::string& tree, const std::vector<std::string>
     fs::copy_file(source, fs::path(target) / name, error);
     if (error) return FailErrno(error.value(), fmt::format("copy {}", source.string()));
   }
-  RETURN_IF_ERROR(
-      RunProgram({"depmod", "-b", folder, release}, fmt::format("index the modules of {}", tree)));
+  RETURN_IF_ERROR(RunProgram({"depmod", "-b", folder, release},
+                             fmt::format("index the modules of {}", tree), interrupted));
   return {};
 }
 
@@ -122,7 +126,8 @@ void RemoveOtherFolders(const fs::path& keep) {
 
 // A modules root for a built tree, empty when it has no modules. Its name covers what the modules
 // were when it was made, so a rebuilt tree gets another one.
-Result<std::string> StageModules(const std::string& tree, const std::string& release) {
+Result<std::string> StageModules(const std::string& tree, const std::string& release,
+                                 const Interrupted& interrupted) {
   std::error_code error;
   if (!fs::exists(tree + "/modules.order", error)) return std::string();
   ASSIGN_OR_RETURN(const std::vector<std::string> modules, ModulesOf(tree));
@@ -134,14 +139,16 @@ Result<std::string> StageModules(const std::string& tree, const std::string& rel
     key = MixSeed(key, HashOf(module));
     key = MixSeed(key, static_cast<uint64_t>(time.time_since_epoch().count()));
   }
-  return CachedFolder(CacheDir(), fmt::format("trees/{:016x}/{:016x}", HashOf(tree), key),
-                      [&](const std::string& folder) {
-                        RemoveOtherFolders(folder);
-                        return LinkModules(tree, modules, folder, release);
-                      });
+  return CachedFolder(
+      CacheDir(), fmt::format("trees/{:016x}/{:016x}", HashOf(tree), key),
+      [&](const std::string& folder) {
+        RemoveOtherFolders(folder);
+        return LinkModules(tree, modules, folder, release, interrupted);
+      },
+      interrupted);
 }
 
-Result<Kernel> ResolveTree(const std::string& asked) {
+Result<Kernel> ResolveTree(const std::string& asked, const Interrupted& interrupted) {
   std::error_code error;
   const std::string tree = fs::canonical(asked, error).string();
   Kernel kernel;
@@ -155,24 +162,26 @@ Result<Kernel> ResolveTree(const std::string& asked) {
   ASSIGN_OR_RETURN(const KernelImageFacts facts, ReadKernelImage(kernel.image));
   kernel.release = facts.release;
   kernel.config_file = IfExists(tree + "/.config");
-  ASSIGN_OR_RETURN(kernel.modules_root, StageModules(tree, kernel.release));
+  ASSIGN_OR_RETURN(kernel.modules_root, StageModules(tree, kernel.release, interrupted));
   return kernel;
 }
 
 }  // namespace
 
-Result<Kernel> ResolveKernel(const std::string& asked, const Say& say) {
-  if (asked.starts_with("debian:")) return ResolveDebian(asked, say);
+Result<Kernel> ResolveKernel(const std::string& asked, const Say& say,
+                             const Interrupted& interrupted) {
+  if (asked.starts_with("debian:")) return ResolveDebian(asked, say, interrupted);
   if (asked == "host") return ResolveHost();
   std::error_code error;
   const fs::file_status status = fs::status(asked, error);
-  if (fs::is_directory(status)) return ResolveTree(asked);
+  if (fs::is_directory(status)) return ResolveTree(asked, interrupted);
   if (fs::is_regular_file(status)) {
     Kernel kernel;
     kernel.asked = asked;
     kernel.image = fs::absolute(asked, error).string();
     ASSIGN_OR_RETURN(const KernelImageFacts facts, ReadKernelImage(kernel.image));
     kernel.release = facts.release;
+    kernel.image_only = true;
     return kernel;
   }
   return Fail(
@@ -180,6 +189,15 @@ Result<Kernel> ResolveKernel(const std::string& asked, const Say& say) {
       fmt::format("there is no kernel {}: give debian:{}, host, a bzImage, or the folder of "
                   "a built kernel",
                   asked, fmt::join(DebianSeriesNames(), ", debian:")));
+}
+
+std::string ExplainUnmet(const Kernel& kernel, const std::string& why) {
+  // What has nothing to do with modules is not among them either.
+  if (!kernel.image_only || why.find("module") == std::string::npos) return why;
+  return fmt::format(
+      "the kernel was given as an image without its modules: give the folder that it was built in, "
+      "or debian:{}, and they come along; without them, {}",
+      fmt::join(DebianSeriesNames(), ", debian:"), why);
 }
 
 }  // namespace blkfair

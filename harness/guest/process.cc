@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -107,14 +108,19 @@ std::string LastLine(std::string_view text) {
   return std::string(start == std::string_view::npos ? text : text.substr(start + 1));
 }
 
-// Reads both pipes until both are closed.
-Result<void> Drain(Pipe& out, std::string& out_text, Pipe& err, std::string& err_text) {
+constexpr int kStopPollMs = 50;
+constexpr std::chrono::seconds kDyingTime{1};
+
+// Reads both pipes until both are closed, or until `stop` says so: false then.
+Result<bool> Drain(Pipe& out, std::string& out_text, Pipe& err, std::string& err_text,
+                   const std::function<bool()>& stop) {
   std::array<pollfd, 2> polls{pollfd{out.reader.get(), POLLIN, 0},
                               pollfd{err.reader.get(), POLLIN, 0}};
   const std::array<std::string*, 2> texts{&out_text, &err_text};
   std::array<char, 16384> chunk;
   while (polls[0].fd >= 0 || polls[1].fd >= 0) {
-    if (::poll(polls.data(), polls.size(), -1) < 0) {
+    if (stop && stop()) return false;
+    if (::poll(polls.data(), polls.size(), stop ? kStopPollMs : -1) < 0) {
       if (errno == EINTR) continue;
       return FailErrno(errno, "wait for a program's output");
     }
@@ -128,7 +134,7 @@ Result<void> Drain(Pipe& out, std::string& out_text, Pipe& err, std::string& err
       }
     }
   }
-  return {};
+  return true;
 }
 
 }  // namespace
@@ -178,7 +184,7 @@ Result<ChildProcess> ChildProcess::Spawn(const SpawnOptions& options) {
     RunChild(plan);
   }
 
-  ChildProcess child(pid);
+  ChildProcess child(pid, options.own_group);
   failure.writer.Reset();
   if (options.before_exec) RETURN_IF_ERROR(options.before_exec(pid));
   RETURN_IF_ERROR(WriteAll(go.writer.get(), "g", "the child's starting signal"));
@@ -192,12 +198,13 @@ Result<ChildProcess> ChildProcess::Spawn(const SpawnOptions& options) {
 }
 
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), status_(other.status_) {}
+    : pid_(std::exchange(other.pid_, -1)), own_group_(other.own_group_), status_(other.status_) {}
 
 ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
   if (this != &other) {
     Kill();
     pid_ = std::exchange(other.pid_, -1);
+    own_group_ = other.own_group_;
     status_ = other.status_;
   }
   return *this;
@@ -225,7 +232,8 @@ std::optional<int> ChildProcess::Wait(int timeout_ms) {
 
 void ChildProcess::Kill() {
   if (pid_ < 0 || status_) return;
-  ::kill(pid_, SIGKILL);
+  ::kill(pid_, SIGKILL);  // before it executes it may not lead a group yet
+  if (own_group_) ::kill(-pid_, SIGKILL);
   int status = 0;
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
@@ -249,23 +257,31 @@ std::string DescribeWaitStatus(int status) {
 }
 
 Result<std::string> RunProgram(const std::vector<std::string>& argv, const std::string& what,
-                               const std::vector<std::string>& environment) {
+                               const std::function<bool()>& interrupted) {
   ASSIGN_OR_RETURN(Pipe out, MakePipe());
   ASSIGN_OR_RETURN(Pipe err, MakePipe());
   SpawnOptions options;
   options.argv = argv;
-  options.environment = environment;
-  options.environment.emplace_back("LC_ALL=C");
+  options.environment = {"LC_ALL=C"};
   options.stdout_fd = out.writer.get();
   options.stderr_fd = err.writer.get();
+  options.own_group = interrupted != nullptr;
   ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Spawn(options));
   out.writer.Reset();
   err.writer.Reset();
   std::string out_text;
   std::string err_text;
-  RETURN_IF_ERROR(Drain(out, out_text, err, err_text));
+  ASSIGN_OR_RETURN(bool whole, Drain(out, out_text, err, err_text, interrupted));
   std::optional<int> status;
-  while (!status) status = child.Wait(1000);
+  while (whole && !(status = child.Wait(kStopPollMs))) whole = !interrupted || !interrupted();
+  if (!whole) {
+    child.Kill();
+    // Its children die at their own pace: whoever removes their files waits for the last of them.
+    const auto limit = std::chrono::steady_clock::now() + kDyingTime;
+    RETURN_IF_ERROR(Drain(out, out_text, err, err_text,
+                          [limit] { return std::chrono::steady_clock::now() > limit; }));
+    return Fail(ErrorKind::kInterrupted, fmt::format("{}: interrupted", what));
+  }
   if (WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return out_text;
   if (WIFSIGNALED(*status) && (WTERMSIG(*status) == SIGINT || WTERMSIG(*status) == SIGTERM)) {
     return Fail(ErrorKind::kInterrupted, fmt::format("{}: interrupted", what));

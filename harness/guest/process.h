@@ -43,15 +43,16 @@ class ChildProcess {
   // The wait status (waitpid(2)) once it has ended; empty while it runs. Waits at most
   // `timeout_ms`.
   std::optional<int> Wait(int timeout_ms);
-  // SIGKILL, and gone when this returns.
+  // SIGKILL, and gone when this returns; with it, sooner or later, all of a group of its own.
   void Kill();
   // Processor time used so far, by all threads; 0 when it cannot be told.
   int64_t CpuTimeNs() const;
 
  private:
-  explicit ChildProcess(pid_t pid) : pid_(pid) {}
+  ChildProcess(pid_t pid, bool own_group) : pid_(pid), own_group_(own_group) {}
 
   pid_t pid_ = -1;
+  bool own_group_ = false;
   std::optional<int> status_;
 };
 
@@ -59,8 +60,9 @@ class ChildProcess {
 std::string DescribeWaitStatus(int status);
 
 // Runs a program to its end and returns its standard output. When it fails, the error is `what`
-// with the last line of its standard error; kInterrupted when ^C ended it.
+// with the last line of its standard error; kInterrupted when ^C ended it. `interrupted` is polled:
+// once it says so, the program and all that it started are killed, and the error is kInterrupted.
 Result<std::string> RunProgram(const std::vector<std::string>& argv, const std::string& what,
-                               const std::vector<std::string>& environment = {});
+                               const std::function<bool()>& interrupted = {});
 
 }  // namespace blkfair

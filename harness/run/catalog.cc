@@ -27,6 +27,7 @@ Catalog Gather() {
     part.help = fixture->help;
     part.params = fixture->params;
     part.queue_count = fixture->queue_count;
+    part.queue_key = fixture->queue_key;
     part.check = fixture->check;
     catalog.fixtures.push_back(part);
   }

@@ -74,7 +74,10 @@ class SimPhase {
 Result<void> SimPhase::Open() {
   ASSIGN_OR_RETURN(std::vector<JobSetup> setups, SetUpJobs(plan_));
   jobs_.reserve(setups.size());
-  for (JobSetup& setup : setups) RETURN_IF_ERROR(OpenJob(std::move(setup)));
+  for (JobSetup& setup : setups) {
+    if (Interrupted()) return Fail(ErrorKind::kInterrupted, "interrupted before the jobs started");
+    RETURN_IF_ERROR(OpenJob(std::move(setup)));
+  }
   return {};
 }
 
@@ -155,11 +158,15 @@ void SimPhase::Run() {
   }
   if (hooks_.progress) next_progress_ns_ = times_.barrier_ns + kProgressNs;
   running_ = jobs_.size();
+  bool stop = false;
   for (uint32_t i = 0; i < jobs_.size(); i++) {
     jobs_[i].loop->Start(times_);
+    stop = stop || Interrupted();
+    if (stop) continue;  // it is closed with the others
     jobs_[i].need = jobs_[i].loop->Submit();
     Step(i);
   }
+  if (stop) CloseNow();
   for (uint32_t events = 0; running_ > 0; events++) {
     if (!interrupted_ && events % kEventsPerPoll == 0 && Interrupted()) {
       CloseNow();

@@ -10,4 +10,10 @@ const PartInfo* FindPart(std::span<const PartInfo> parts, std::string_view name)
   return it == parts.end() ? nullptr : &*it;
 }
 
+const ParamSpec* FindSpec(std::span<const ParamSpec> specs, std::string_view name) {
+  const auto found = std::find_if(specs.begin(), specs.end(),
+                                  [&](const ParamSpec& spec) { return spec.name == name; });
+  return found == specs.end() ? nullptr : &*found;
+}
+
 }  // namespace blkfair

@@ -23,8 +23,10 @@ struct PartInfo {
   bool synchronous = false;
   // Engines: I/O always passes by the page cache, so direct must be true.
   bool direct_only = false;
-  // Fixtures: how many queues these values make. Null for engines and assertions.
+  // Fixtures: how many queues these values make, of which queue_key alone is looked at. Null for
+  // engines and assertions.
   uint32_t (*queue_count)(const ParamValues&) = nullptr;
+  std::string_view queue_key = {};
   // An impossible combination within one table, as one sentence; empty when fine. May be null.
   std::optional<std::string> (*check)(const ParamValues&) = nullptr;
 };
@@ -39,7 +41,9 @@ struct Catalog {
   std::vector<std::string> (*assertion_problems)(const Scenario&, const AssertSpec&) = nullptr;
 };
 
+// Null where there is none of this name.
 const PartInfo* FindPart(std::span<const PartInfo> parts, std::string_view name);
+const ParamSpec* FindSpec(std::span<const ParamSpec> specs, std::string_view name);
 
 // What is wrong with the tables themselves, one sentence each: defaults that do not fit their own
 // spec, keys that stand twice or hide one of the language's, names that are no names. For tests.

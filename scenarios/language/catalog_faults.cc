@@ -40,6 +40,10 @@ void AppendFaults(std::string_view what, std::span<const PartInfo> parts,
     if (!parts_seen.insert(part.name).second) {
       faults->push_back(fmt::format("{} {}: stands twice", what, part.name));
     }
+    if ((part.queue_count != nullptr) != (FindSpec(part.params, part.queue_key) != nullptr)) {
+      faults->push_back(
+          fmt::format("{} {}: lacks the key that counts its queues", what, part.name));
+    }
     std::set<std::string_view> keys_seen;
     for (const ParamSpec& spec : language_keys) keys_seen.insert(spec.name);
     for (const ParamSpec& spec : part.params) {

@@ -15,6 +15,8 @@ namespace blkfair {
 namespace {
 
 constexpr uint32_t kQueuesListed = 16;  // of one fixture
+// Of one job. No device takes so many at a time, and slots and buffers would take gigabytes.
+constexpr uint64_t kInFlightMax = 262'144;
 
 std::vector<std::string> QueueNames(const Referents& referents) {
   std::vector<std::string> names;
@@ -85,6 +87,16 @@ std::optional<std::string> ReferenceProblem(ParamRef refers, const std::string& 
 }
 
 std::string Size(uint64_t bytes) { return FormatSize(static_cast<int64_t>(bytes)); }
+
+void CheckInFlight(const Node& table, const JobSpec& job, Problems* problems) {
+  const uint64_t in_flight = uint64_t{job.iodepth} * job.numjobs;
+  if (in_flight <= kInFlightMax) return;
+  const std::string message = fmt::format(
+      "iodepth x numjobs is {} x {}, but a job may have at most {} I/Os in flight: lower one of "
+      "them",
+      job.iodepth, job.numjobs, kInFlightMax);
+  problems->Add(PlaceOfProblem(table, JobKeys(), message), message);
+}
 
 void CheckDepth(const Node& table, const JobSpec& job, const PartInfo& engine, Problems* problems) {
   if (engine.synchronous && job.iodepth > 1) {
@@ -220,6 +232,7 @@ void CheckJob(const Node& table, const JobSpec& job, const PartInfo& engine,
                   fmt::format("engine {} always passes by the page cache: leave direct at true",
                               engine.name));
   }
+  CheckInFlight(table, job, problems);
   CheckDepth(table, job, engine, problems);
   CheckArea(table, job, problems);
 }
@@ -227,6 +240,22 @@ void CheckJob(const Node& table, const JobSpec& job, const PartInfo& engine,
 Place PlaceOfKey(const Node& table, std::string_view key) {
   const NodeEntry* entry = table.Find(key);
   return entry != nullptr ? entry->value.place : table.place;
+}
+
+Place PlaceOfProblem(const Node& table, std::span<const ParamSpec> specs,
+                     std::string_view message) {
+  constexpr std::string_view kKeyCharacters = "abcdefghijklmnopqrstuvwxyz0123456789_";
+  std::optional<Place> place;
+  while (!message.empty()) {
+    const size_t end = std::min(message.find_first_not_of(kKeyCharacters), message.size());
+    const std::string_view word = message.substr(0, end);
+    const NodeEntry* entry = FindSpec(specs, word) != nullptr ? table.Find(word) : nullptr;
+    if (entry != nullptr && (!place || place->override_index < entry->value.place.override_index)) {
+      place = entry->value.place;
+    }
+    message.remove_prefix(std::min(end + 1, message.size()));
+  }
+  return place.value_or(table.place);
 }
 
 }  // namespace blkfair

@@ -50,4 +50,8 @@ void CheckJob(const Node& table, const JobSpec& job, const PartInfo& engine,
 // The place of `key`'s value, or of the table that lacks it.
 Place PlaceOfKey(const Node& table, std::string_view key);
 
+// Where to point for a problem with those of the keys `specs` that `message` names: at what the
+// command line set, which came last, or else at the first of them; at the table when it has none.
+Place PlaceOfProblem(const Node& table, std::span<const ParamSpec> specs, std::string_view message);
+
 }  // namespace blkfair

@@ -28,7 +28,8 @@ tl::unexpected<std::string> Wrong(std::string message) {
 
 tl::unexpected<std::string> WrongKind(const ParamSpec& spec, std::string_view expected,
                                       const Node& node) {
-  return Wrong(fmt::format("{} must be {}, not {}", spec.name, expected, KindName(node.kind)));
+  const std::string given = node.IsString() ? Quote(node.text) : std::string(KindName(node.kind));
+  return Wrong(fmt::format("{} must be {}, not {}", spec.name, expected, given));
 }
 
 template <typename T>
@@ -47,8 +48,18 @@ ScalarOrProblem DecodeBool(const ParamSpec& spec, const Node& node) {
   return WrongKind(spec, "true or false", node);
 }
 
+// A whole number that an int64_t does not hold; TOML has no such numbers, so it comes as a text.
+bool IsHugeInt(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc::result_out_of_range && end == text.data() + text.size();
+}
+
 ScalarOrProblem DecodeInt(const ParamSpec& spec, const Node& node) {
   if (node.kind == Node::Kind::kInt) return node.integer;
+  if (node.IsString() && IsHugeInt(node.text)) {
+    return Wrong(fmt::format("{}: {} is too large for 64 bits", spec.name, Quote(node.text)));
+  }
   if (node.IsString() && ReadAll<int64_t>(node.text)) {
     return Wrong(
         fmt::format("{} is a whole number: write {} without quotes", spec.name, node.text));
@@ -67,6 +78,9 @@ ScalarOrProblem DecodeNumber(const ParamSpec& spec, const Node& node) {
   if (!number) {
     if (node.IsString() && ReadAll<double>(node.text)) {
       return Wrong(fmt::format("{} is a number: write {} without quotes", spec.name, node.text));
+    }
+    if (const auto fraction = ParsePercent(node.text); node.IsString() && fraction) {
+      return Wrong(fmt::format("{} is a number, not a percentage: write {}", spec.name, *fraction));
     }
     return WrongKind(spec, "a number", node);
   }
@@ -215,21 +229,6 @@ std::string Written(const Node& node) {
   if (node.IsString()) return Quote(node.text);
   if (node.kind == Node::Kind::kInt) return fmt::format("{}", node.integer);
   return fmt::format("{}", node.real);
-}
-
-std::string BoundsText(const ParamSpec& spec) {
-  const bool above_zero =
-      (spec.type == ParamType::kSize || spec.type == ParamType::kDuration) && spec.min == 1;
-  const bool has_min = std::isfinite(spec.min);
-  const bool has_max = std::isfinite(spec.max);
-  if (has_min && has_max && !above_zero) {
-    return fmt::format("between {} and {}", FormatBound(spec, spec.min),
-                       FormatBound(spec, spec.max));
-  }
-  std::string text;
-  if (has_min) text = above_zero ? "above 0" : "at least " + FormatBound(spec, spec.min);
-  if (has_max) text += (has_min ? " and at most " : "at most ") + FormatBound(spec, spec.max);
-  return text;
 }
 
 ScalarOrProblem DecodeScalar(const ParamSpec& spec, const Node& node) {

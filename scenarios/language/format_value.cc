@@ -4,6 +4,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <variant>
 
 #include "base/check.h"
@@ -78,6 +79,21 @@ std::string FormatBound(const ParamSpec& spec, double bound) {
     default:
       return FormatNumber(bound);
   }
+}
+
+std::string BoundsText(const ParamSpec& spec) {
+  const bool above_zero =
+      (spec.type == ParamType::kSize || spec.type == ParamType::kDuration) && spec.min == 1;
+  const bool has_min = std::isfinite(spec.min);
+  const bool has_max = std::isfinite(spec.max);
+  if (has_min && has_max && !above_zero) {
+    return fmt::format("between {} and {}", FormatBound(spec, spec.min),
+                       FormatBound(spec, spec.max));
+  }
+  std::string text;
+  if (has_min) text = above_zero ? "above 0" : "at least " + FormatBound(spec, spec.min);
+  if (has_max) text += (has_min ? " and at most " : "at most ") + FormatBound(spec, spec.max);
+  return text;
 }
 
 }  // namespace blkfair

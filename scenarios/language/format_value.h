@@ -13,4 +13,7 @@ std::string FormatValue(const ParamSpec& spec, const ParamValue& value);
 // A bound of the spec, for people: 4KiB, 10s, 64.
 std::string FormatBound(const ParamSpec& spec, double bound);
 
+// "between 1 and 64", "above 0 and at most 1GiB": what its bounds allow.
+std::string BoundsText(const ParamSpec& spec);
+
 }  // namespace blkfair

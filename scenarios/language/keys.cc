@@ -117,7 +117,7 @@ constexpr ParamSpec kJobKeys[] = {
      .default_text = "1",
      .min = 1,
      .max = 1024,
-     .help = "Clones of the job, each with its own iodepth"},
+     .help = "Clones of the job, each with its own iodepth; 262144 I/Os in flight in all at most"},
     {.name = "engine",
      .help =
          "How I/O is submitted; sim on the queues of a sim fixture, else io_uring, unless given; "
@@ -183,7 +183,7 @@ constexpr ParamSpec kPhaseKeys[] = {
     {.name = "ramp",
      .type = ParamType::kDuration,
      .default_text = "1s",
-     .min = 1,
+     .min = 0,
      .max = kDayNs,
      .help = "Time that the jobs run before measuring starts"},
     {.name = "runtime",

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/fd.h"
+#include "base/units.h"
 #include "scenarios/language/checks.h"
 #include "scenarios/language/decode.h"
 #include "scenarios/language/document.h"
@@ -37,6 +38,7 @@ class Reading {
     for (const Node& table : Tables("job")) ReadJob(table);
     for (const Node& table : Tables("phase")) ReadPhase(table);
     CheckJobsRun();
+    CheckSampling();
     std::vector<std::string> assert_names;
     CollectNames("assert", "assertion", &assert_names);
     for (const Node& table : Tables("assert")) ReadAssert(table);
@@ -95,11 +97,26 @@ class Reading {
     if (problems_.count() > before) return std::nullopt;
     if (part.check != nullptr) {
       if (const std::optional<std::string> problem = part.check(values)) {
-        problems_.Add(table.place, fmt::format("{}: {}", part.name, *problem));
+        problems_.Add(PlaceOfProblem(table, part.params, *problem),
+                      fmt::format("{}: {}", part.name, *problem));
         return std::nullopt;
       }
     }
     return values;
+  }
+
+  // How many queues a fixture makes. Another fault in its table does not hide it, and so hides no
+  // fault in the jobs.
+  static std::optional<uint32_t> QueuesOf(const Node& table, const PartInfo& kind) {
+    if (kind.queue_count == nullptr) return 0;
+    const ParamSpec* spec = FindSpec(kind.params, kind.queue_key);
+    CHECK(spec != nullptr);
+    const std::string no_file;
+    const std::vector<Override> no_overrides;
+    Problems known(no_file, no_overrides);  // reported with the other keys
+    const ParamValues values = DecodeTable(table, std::span(spec, 1), &known);
+    if (known.count() > 0) return std::nullopt;
+    return kind.queue_count(values);
   }
 
   void ReadTop();
@@ -119,6 +136,7 @@ class Reading {
   const PartInfo* EngineOf(const Node& table, const Referents::Fixture* fixture);
   void CheckStartDelays(const Node& table, const PhaseSpec& phase);
   void CheckJobsRun();
+  void CheckSampling();
   void CheckAssertionsInScenario();
   std::vector<std::string> AssertPhases(const Node& table, const ParamValues& values);
 
@@ -167,7 +185,7 @@ void Reading::ReadFixture(const Node& table) {
   if (kind != nullptr) params = PartParams(table, *kind);
 
   std::optional<uint32_t> queues;
-  if (params) queues = kind->queue_count != nullptr ? kind->queue_count(*params) : 0;
+  if (kind != nullptr) queues = QueuesOf(table, *kind);
   if (values.Has("name")) {
     referents_.fixtures.push_back(
         {values.String("name"), kind != nullptr ? std::string(kind->name) : "", queues});
@@ -335,6 +353,22 @@ void Reading::CheckJobsRun() {
   }
 }
 
+// Tags that are never sampled leave every assertion about them, and every one that needs
+// contention, without an answer.
+void Reading::CheckSampling() {
+  if (scenario_.phases.empty() || scenario_.phases.size() != Tables("phase").size()) return;
+  int64_t longest_ns = 0;
+  for (const PhaseSpec& phase : scenario_.phases) {
+    longest_ns = std::max(longest_ns, phase.runtime_ns);
+  }
+  if (scenario_.occupancy_interval_ns <= longest_ns) return;
+  problems_.Add(
+      PlaceOfKey(root_, "occupancy_interval"),
+      fmt::format("occupancy_interval is {}, but no phase runs longer than {}: the tags "
+                  "would not be sampled; lower it, or raise runtime",
+                  FormatDuration(scenario_.occupancy_interval_ns), FormatDuration(longest_ns)));
+}
+
 std::vector<std::string> Reading::AssertPhases(const Node& table, const ParamValues& values) {
   const bool one = table.Find("phase") != nullptr;
   const bool several = table.Find("phases") != nullptr;
@@ -385,8 +419,10 @@ void Reading::CheckAssertionsInScenario() {
   const std::span<const Node> tables = Tables("assert");
   for (size_t i = 0; i < tables.size(); i++) {
     const AssertSpec& assertion = scenario_.asserts[i];
+    const PartInfo* kind = FindPart(catalog_.assertions, assertion.kind);
+    CHECK(kind != nullptr);
     for (const std::string& problem : catalog_.assertion_problems(scenario_, assertion)) {
-      problems_.Add(tables[i].place,
+      problems_.Add(PlaceOfProblem(tables[i], kind->params, problem),
                     fmt::format("assertion {}: {}", Quote(assertion.name), problem));
     }
   }

@@ -164,6 +164,9 @@ TEST(ReviewerTable, PassesOnDebian) {
   const Record record = RunInGuests({run})[0];
   if (record.outcome != RunOutcome::kComplete) return;
   EXPECT_EQ(JudgeRun(run, record).outcome, Outcome::kPass);
+  // Equal depths are judged with contention and, as a control, without.
+  EXPECT_EQ(record.FindPhase("even_32")->FindTagSet("pair")->samples_contended, 0u);
+  EXPECT_GT(record.FindPhase("even_64")->FindTagSet("pair")->samples_contended, 100u);
 }
 
 }  // namespace

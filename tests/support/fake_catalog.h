@@ -109,8 +109,11 @@ inline std::optional<std::string> CheckNullBlk(const ParamValues& values) {
 }
 
 inline std::optional<std::string> CheckShare(const ParamValues& values) {
-  if (values.Has("min") || values.Has("max")) return std::nullopt;
-  return "give min, max or both";
+  if (!values.Has("min") && !values.Has("max")) return "give min, max or both";
+  if (values.Has("min") && values.Has("max") && values.Number("min") > values.Number("max")) {
+    return "min is above max";
+  }
+  return std::nullopt;
 }
 
 }  // namespace fake_catalog
@@ -124,11 +127,13 @@ inline Catalog FakeCatalog() {
                         .help = "Null block devices",
                         .params = f::kNullBlkKeys,
                         .queue_count = f::QueueCount,
+                        .queue_key = "queues",
                         .check = f::CheckNullBlk},
                        {.name = "sim",
                         .help = "Simulated devices",
                         .params = f::kSimKeys,
-                        .queue_count = f::QueueCount},
+                        .queue_count = f::QueueCount,
+                        .queue_key = "queues"},
                        {.name = "knob", .help = "A kernel knob", .params = f::kKnobKeys}},
           .assertions = {{.name = "share",
                           .help = "Shares of the queues",

@@ -1,7 +1,9 @@
 // The host's side of a guest without booting one: kernel images, the cache, the initramfs, child
 // processes, QEMU's arguments, and what the console says.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +13,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -101,6 +104,25 @@ TEST_F(GuestHost, BuiltTreeWithoutModulesIsAKernel) {
   EXPECT_EQ(fs::path(kernel->config_file).filename(), ".config");
 }
 
+TEST_F(GuestHost, ImageWithoutItsModulesIsToldFromAKernelWithoutTheDriver) {
+  const std::string missing =
+      "fixture pair needs null_blk: this kernel has none, nor a module of it";
+  const auto nothing = [](const std::string&) {};
+  const auto image = ResolveKernel(Write("vmlinuz", KernelHead("6.1.0-1 (me)", 0x300)), nothing);
+  ASSERT_TRUE(image) << image.error().message;
+  const std::string why = ExplainUnmet(*image, missing);
+  for (const char* part : {"image without its modules", "debian:6.12", missing.c_str()}) {
+    EXPECT_NE(why.find(part), std::string::npos) << why;
+  }
+  EXPECT_EQ(ExplainUnmet(*image, "io_uring is switched off"), "io_uring is switched off");
+
+  fs::create_directories(folder_ + "/arch/x86/boot");
+  Write("arch/x86/boot/bzImage", KernelHead("7.9.0-rc1 (me)", 0x300));
+  const auto tree = ResolveKernel(folder_, nothing);
+  ASSERT_TRUE(tree) << tree.error().message;
+  EXPECT_EQ(ExplainUnmet(*tree, missing), missing);
+}
+
 TEST_F(GuestHost, CachedFolderIsFilledOnceByManyAtOnce) {
   std::atomic<int> fills = 0;
   std::atomic<int> good = 0;
@@ -128,6 +150,19 @@ TEST_F(GuestHost, CachedFolderDoesNotAppearWhenFillingFails) {
   EXPECT_EQ(failed.error().message, "the network is gone");
   EXPECT_FALSE(fs::exists(folder_ + "/a"));
   EXPECT_FALSE(fs::exists(folder_ + "/a.partial"));
+}
+
+TEST_F(GuestHost, CachedFolderIsNotWaitedForOnceInterrupted) {
+  const auto lock = OpenFile(folder_ + "/a.lock", O_RDWR | O_CREAT);  // as another process would
+  ASSERT_TRUE(lock);
+  ASSERT_EQ(::flock(lock->get(), LOCK_EX), 0);
+  int asked = 0;
+  const auto folder = CachedFolder(
+      folder_, "a", [](const std::string&) -> Result<void> { return {}; },
+      [&] { return ++asked == 3; });
+  ASSERT_FALSE(folder);
+  EXPECT_EQ(folder.error().kind, ErrorKind::kInterrupted);
+  EXPECT_EQ(asked, 3);
 }
 
 TEST_F(GuestHost, CachedFolderStartsAfreshAfterAKill) {
@@ -222,6 +257,37 @@ TEST(Process, IsGoneWhenItsOwnerIsGone) {
   EXPECT_EQ(::kill(pid, 0), -1);
 }
 
+// Init may take a moment to reap a process; a zombie is dead too.
+bool IsSoonDead(pid_t pid) {
+  const std::string stat = "/proc/" + std::to_string(pid) + "/stat";
+  for (int i = 0; i < 100; ++i) {
+    const auto text = ReadWholeFile(stat);
+    if (!text || text->find(") Z ") != std::string::npos) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return false;
+}
+
+TEST_F(GuestHost, InterruptedProgramDiesWithAllThatItStarted) {
+  // The second one has closed its output, and is waited for in another way.
+  for (const char* before : {"", "exec >&- 2>&-; "}) {
+    const std::string pid_file = folder_ + "/pid";
+    fs::remove(pid_file);
+    std::optional<std::chrono::steady_clock::time_point> interrupted;
+    const std::string script =
+        std::string(before) + "sleep 1000 & echo $! > \"$0.new\"; mv \"$0.new\" \"$0\"; wait";
+    const auto run = RunProgram({"sh", "-c", script, pid_file}, "try", [&] {
+      if (!interrupted && fs::exists(pid_file)) interrupted = std::chrono::steady_clock::now();
+      return interrupted.has_value();
+    });
+    ASSERT_FALSE(run);
+    EXPECT_EQ(run.error().kind, ErrorKind::kInterrupted);
+    EXPECT_EQ(run.error().message, "try: interrupted");
+    EXPECT_LT(std::chrono::steady_clock::now() - *interrupted, std::chrono::seconds(1));
+    EXPECT_TRUE(IsSoonDead(std::stoi(ReadWholeFile(pid_file).value_or("0"))));
+  }
+}
+
 TEST(Process, DiesWhenItsParentIsKilled) {
   int fds[2];
   ASSERT_EQ(::pipe(fds), 0);
@@ -240,14 +306,7 @@ TEST(Process, DiesWhenItsParentIsKilled) {
   ASSERT_EQ(::kill(pid, 0), 0);
   ::kill(parent, SIGKILL);
   ::waitpid(parent, nullptr, 0);
-  // Init may take a moment to reap it; a zombie is dead too.
-  const std::string stat = "/proc/" + std::to_string(pid) + "/stat";
-  for (int i = 0; i < 100; ++i) {
-    const auto text = ReadWholeFile(stat);
-    if (!text || text->find(") Z ") != std::string::npos) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  FAIL() << "process " << pid << " is still there";
+  EXPECT_TRUE(IsSoonDead(pid));
 }
 
 std::string Joined(const QemuSpec& spec) {

@@ -219,6 +219,8 @@ TEST(ScenarioCatalog, FaultsOfTablesAreFound) {
   };
   Catalog catalog;
   catalog.engines = {{.name = "e", .help = "x", .params = kFaulty}};
+  catalog.fixtures = {
+      {.name = "f", .help = "x", .params = {}, .queue_count = [](const auto&) { return 1u; }}};
   EXPECT_EQ(
       CatalogFaults(catalog),
       (std::vector<std::string>{
@@ -229,7 +231,8 @@ TEST(ScenarioCatalog, FaultsOfTablesAreFound) {
           "engine e: ref refers to something, but is no text",
           "engine e: low has a default that does not fit it",
           "engine e: unitless has a default that does not fit it",
-          "engine e: fine stands twice, or hides a common key"}));
+          "engine e: fine stands twice, or hides a common key",
+          "fixture f: lacks the key that counts its queues"}));
 }
 
 }  // namespace

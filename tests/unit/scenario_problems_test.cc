@@ -35,6 +35,9 @@ TEST(ScenarioProblems, WrongValuesSayWhatToWrite) {
       {"iodepth = 256",
        "iodepth = 2.5",
        {"18:11: iodepth must be a whole number, not a decimal number"}},
+      {"iodepth = 256",
+       R"(iodepth = "99999999999999999999")",
+       {R"(18:11: iodepth: "99999999999999999999" is too large for 64 bits)"}},
       {"iodepth = 256", "iodepth = 0", {"18:11: iodepth must be between 1 and 32768, not 0"}},
       {"iodepth = 256", "iodepth = [4]", {"18:11: iodepth takes a single value here, not a list"}},
       {"iodepth = 256",
@@ -109,9 +112,6 @@ TEST(ScenarioProblems, WrongValuesSayWhatToWrite) {
        R"(runtime = "0s")",
        {R"(32:11: runtime must be above 0 and at most 24h, not "0s")"}},
       {R"(runtime = "6s")",
-       "runtime = \"6s\"\nramp = \"0ms\"",
-       {R"(33:8: ramp must be above 0 and at most 24h, not "0ms")"}},
-      {R"(runtime = "6s")",
        R"(runtime = "48h")",
        {R"(32:11: runtime must be above 0 and at most 24h, not "48h")"}},
       {R"(runtime = "6s")",
@@ -129,6 +129,8 @@ TEST(ScenarioProblems, WrongValuesSayWhatToWrite) {
        {R"(42:14: contention: unknown value "maybe"; choices: required, absent, any)"}},
       {"max = 0.6", "max = 1.6", {"37:7: max must be between 0 and 1, not 1.6"}},
       {"max = 0.6", R"(max = "0.6")", {"37:7: max is a number: write 0.6 without quotes"}},
+      {"max = 0.6", R"(max = "150%")", {"37:7: max is a number, not a percentage: write 1.5"}},
+      {"max = 0.6", R"(max = "1.2.3")", {R"(37:7: max must be a number, not "1.2.3")"}},
       {"max = 0.6", "max = inf", {"37:7: max must be a finite number"}},
       {"[[assert]]\nkind = \"slowdown\"\nphases = [\"contention\"]\njob = \"light\"\nmax = 1.5",
        "[[assert]]\nkind = \"bound\"\nphase = \"contention\"\nmax = \"5 ms\"",
@@ -394,7 +396,7 @@ TEST(ScenarioProblems, ImpossibleCombinations) {
        {R"(23:10: queue "virtual:1" is simulated: engine must be sim, not psync)"}},
       {R"(kind = "null_blk")",
        "kind = \"null_blk\"\nqueues = 3",
-       {"6:1: null_blk: service_time must have one element, or one for each queue"}},
+       {"10:16: null_blk: service_time must have one element, or one for each queue"}},
       {R"(kind = "null_blk")",
        "kind = \"null_blk\"\ndisk_size = \"1KiB\"",
        {R"(9:13: disk_size must be at least 4KiB, not "1KiB")"}},
@@ -406,7 +408,29 @@ TEST(ScenarioProblems, ImpossibleCombinations) {
        {"27:9: job \"light\" would not start before phase \"solo_light\" ends: lower its "
         "start_delay, or raise runtime"}},
       {"max = 0.6", R"(tolerance = "5%")", {"34:1: share: give min, max or both"}},
+      {"max = 0.6", "max = 0.6\nmin = 0.7", {"38:7: share: min is above max"}},
+      {"iodepth = 256",
+       "iodepth = 32768\nnumjobs = 9",
+       {"18:11: iodepth x numjobs is 32768 x 9, but a job may have at most 262144 I/Os in flight: "
+        "lower one of them"}},
+      {R"(name = "plain")",
+       "name = \"plain\"\noccupancy_interval = \"7s\"",
+       {"2:22: occupancy_interval is 7s, but no phase runs longer than 6s: the tags would not be "
+        "sampled; lower it, or raise runtime"}},
   });
+}
+
+TEST(ScenarioProblems, AFixturesFaultHidesNoneOfTheJobs) {
+  const std::string text =
+      Edited(kPlainScenario, R"(kind = "null_blk")", "kind = \"null_blk\"\ndepth = \"64\"");
+  EXPECT_EQ(ProblemsOf(Edited(text, R"(queue = "pair:1")", R"(queue = "pair:7")")),
+            "s.toml:9:9: depth is a whole number: write 64 without quotes\n"
+            "s.toml:23:9: fixture \"pair\" makes 2 queues, \"pair:0\" to \"pair:1\", not "
+            "\"pair:7\"\n");
+  // Nothing is said of queues whose number nobody knows.
+  const std::string unknown = Edited(text, R"(depth = "64")", R"(queues = "8")");
+  EXPECT_EQ(ProblemsOf(Edited(unknown, R"(queue = "pair:1")", R"(queue = "pair:7")")),
+            "s.toml:9:10: queues is a whole number: write 8 without quotes\n");
 }
 
 TEST(ScenarioProblems, SyntaxErrorsHaveTheirPlace) {

@@ -183,7 +183,7 @@ TEST(ScenarioOverrides, ProblemsNameTheOverride) {
       {"job.heavy.iodepht=64",
        "unknown key \"iodepht\" in [[job]] of io_uring; did you mean \"iodepth\"?"},
       {"job.heavy.iodepth=0", "iodepth must be between 1 and 32768, not 0"},
-      {"job.heavy.iodepth=many", "iodepth must be a whole number, not a text"},
+      {"job.heavy.iodepth=many", "iodepth must be a whole number, not \"many\""},
       {"job.heavy.bs=4096", "bs needs its unit: write \"4KiB\""},
       {"job.heavy.queue=pair:7",
        "fixture \"pair\" makes 2 queues, \"pair:0\" to \"pair:1\", not \"pair:7\""},
@@ -205,6 +205,9 @@ TEST(ScenarioOverrides, ProblemsNameTheOverride) {
        "unknown key \"\" in the scenario; its keys: name, situation, expectation, why, seed, "
        "repeat, window, occupancy_interval, contention, guest, fixture, job, phase, assert, "
        "compare"},
+      {"seed=99999999999999999999", "seed: \"99999999999999999999\" is too large for 64 bits"},
+      {"assert.share.min=0.7", "share: min is above max"},
+      {"assert.share.max=150%", "max is a number, not a percentage: write 1.5"},
       {"why=a\x07z", "why holds a control character: take it out"},
       {"why=\xff", "the value is not valid UTF-8 text"},
   };
@@ -215,6 +218,20 @@ TEST(ScenarioOverrides, ProblemsNameTheOverride) {
     }
     EXPECT_EQ(ProblemsOf(kPlainScenario, {c.text}), "--set " + shown + ": " + c.problem + "\n");
   }
+}
+
+TEST(ScenarioOverrides, AnImpossiblePairIsThatOfTheOneThatCameLast) {
+  EXPECT_EQ(ProblemsOf(kPlainScenario, {"job.heavy.numjobs=1024", "job.heavy.iodepth=512"}),
+            "--set job.heavy.iodepth=512: iodepth x numjobs is 512 x 1024, but a job may have at "
+            "most 262144 I/Os in flight: lower one of them\n");
+}
+
+TEST(ScenarioOverrides, MayTakeAJobToItsBoundsAndAPhaseWithoutARamp) {
+  const Scenario scenario =
+      Parsed(kPlainScenario,
+             {"job.heavy.numjobs=8", "job.heavy.iodepth=32768", "phase.contention.ramp=0s"});
+  EXPECT_EQ(scenario.jobs[0].iodepth, 32768u);
+  EXPECT_EQ(scenario.FindPhase("contention")->ramp_ns, 0);
 }
 
 TEST(ScenarioOverrides, ProblemsComeAfterThoseOfTheFileInTheirOwnOrder) {
@@ -274,7 +291,7 @@ TEST(ScenarioHostile, HugeFilesAndListsAreBounded) {
             "s.toml:1:1: larger than 256 KiB: this is no scenario\n");
   EXPECT_EQ(ProblemsOf(Edited(kPlainScenario, "[\"100ms\", \"1ms\"]",
                               "[" + Repeated("\"1ms\",", 20'000) + "]")),
-            "s.toml:6:1: null_blk: service_time must have one element, or one for each queue\n");
+            "s.toml:9:16: null_blk: service_time must have one element, or one for each queue\n");
   EXPECT_NE(ProblemsOf(std::string(kPlainScenario) + Repeated("[[phase]]\n", 2100))
                 .find("more than 2048 [[phase]] tables"),
             std::string::npos);

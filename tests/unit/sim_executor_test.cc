@@ -181,6 +181,35 @@ TEST(SimExecutor, ReportsProgressAndStopsWhenInterrupted) {
   EXPECT_NEAR(Iops(result, 0), 8000, 10);
 }
 
+TEST(SimExecutor, IsInterruptedWhileManyJobsAreSetUpAndStarted) {
+  SimScenario scenario;
+  scenario.Add("fair", kMs, 256);
+  for (uint32_t clone = 1; clone < 500; clone++) {
+    scenario.plan.jobs.push_back({&scenario.jobs[0], clone, &scenario.queues[0], clone});
+  }
+  uint64_t polls = 0;
+  uint64_t limit = 100;
+  PhaseHooks hooks;
+  hooks.interrupted = [&] { return ++polls >= limit; };
+  SimExecutor executor;
+  const auto unopened = executor.RunPhase(scenario.plan, hooks);
+  ASSERT_FALSE(unopened);
+  EXPECT_EQ(unopened.error().kind, ErrorKind::kInterrupted);
+  EXPECT_EQ(polls, limit);
+
+  // All are open, and 99 have started: what these have in flight is awaited, no more.
+  polls = 0;
+  limit = 600;
+  const PhaseResult result = MustRun(scenario, hooks);
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_EQ(polls, limit);
+  ASSERT_EQ(result.jobs.size(), 500u);
+  EXPECT_EQ(result.jobs[0].ios_drained, 256u);
+  EXPECT_EQ(result.jobs[98].ios_drained, 256u);
+  EXPECT_EQ(result.jobs[99].ios_drained, 0u);
+  EXPECT_EQ(result.jobs[499].ios_drained, 0u);
+}
+
 TEST(SimExecutor, APhaseGoesOnWhereTheLastOneLeftTheWorld) {
   SimScenario scenario;
   scenario.Add("fair", kMs, 1);
