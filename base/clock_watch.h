@@ -1,6 +1,6 @@
-// ClockWatch: compares a job's clock with CLOCK_MONOTONIC_RAW while the job runs, ten times a second
-// or so, and says when it has stepped. Owned and used by the job's thread. What a clock does between
-// two looks is seen at the next one, since a step stays.
+// ClockWatch: compares a job's clock with CLOCK_MONOTONIC_RAW while the job runs, ten times a
+// second or so, and says when it has stepped. Owned and used by the job's thread. What a clock
+// does between two looks is seen at the next one, since a step stays.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,9 @@ std::optional<ClockPair> ReadClockPair(const ClockT& clock, int64_t apart_max_ns
   return std::nullopt;
 }
 
-// How far a clock may be from CLOCK_MONOTONIC_RAW after `elapsed_ns`. The kernel slews CLOCK_MONOTONIC
-// by up to 500 parts per million (NTP), and a calibration of the TSC is good to a few.
+// How far a clock may be from CLOCK_MONOTONIC_RAW after `elapsed_ns`. The kernel slews
+// CLOCK_MONOTONIC by up to 500 parts per million (NTP), and a calibration of the TSC is good to a
+// few.
 constexpr int64_t kClockStepNs = 1'000'000;
 constexpr double kClockDriftMaxPpm = 1000;
 inline bool IsClockStep(int64_t gained_ns, int64_t elapsed_ns) {

@@ -1,5 +1,5 @@
-// Whether the time stamp counter may be the clock of a run, and how fast it ticks. Looked into once,
-// before a run, by the orchestrator's thread.
+// Whether the time stamp counter may be the clock of a run, and how fast it ticks. Looked into
+// once, before a run, by the orchestrator's thread.
 #pragma once
 
 #include <cstdint>

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "harness/run/job_loop.h"
+#include "harness/run/job_loop_slow.h"
 
 namespace blkfair {
 
@@ -67,16 +68,6 @@ void JobLoop<ClockT, ObserverT>::Run(const std::atomic<int64_t>& close_ns) {
 }
 
 template <typename ClockT, typename ObserverT>
-void JobLoop<ClockT, ObserverT>::WatchClose(const std::atomic<int64_t>& close_ns,
-                                            int64_t* known_ns) {
-  const int64_t asked_ns = close_ns.load(std::memory_order_relaxed);
-  if (asked_ns == *known_ns) [[likely]]
-    return;
-  *known_ns = asked_ns;
-  CloseAt(asked_ns);
-}
-
-template <typename ClockT, typename ObserverT>
 template <bool kHasSlat>
 void JobLoop<ClockT, ObserverT>::RunSteps(const std::atomic<int64_t>& close_ns) {
   int64_t known_ns = account_->close_ns();
@@ -116,17 +107,6 @@ void JobLoop<ClockT, ObserverT>::RunOneByOne(const std::atomic<int64_t>& close_n
       return;
     }
   }
-}
-
-template <typename ClockT, typename ObserverT>
-void JobLoop<ClockT, ObserverT>::FindDeadline() {
-  deadline_ns_ = account_->close_ns() + (account_->closed() ? config_.drain_limit_ns : 0);
-}
-
-template <typename ClockT, typename ObserverT>
-void JobLoop<ClockT, ObserverT>::Break(int os_errno) {
-  reap_errno_ = os_errno;
-  done_ = true;
 }
 
 template <typename ClockT, typename ObserverT>
@@ -186,15 +166,6 @@ bool JobLoop<ClockT, ObserverT>::MakeBatch() {
   return true;
 }
 
-// Free slots that may be made at now_ns, up to `most`. They become ready in the order in which they
-// became free, since think time is the same for all.
-template <typename ClockT, typename ObserverT>
-uint32_t JobLoop<ClockT, ObserverT>::ReadySlots(uint32_t most, int64_t now_ns) const {
-  uint32_t ready = 0;
-  while (ready < most && slots_[FreeSlot(ready)].ready_ns <= now_ns) ready++;
-  return ready;
-}
-
 // Hands over what is pending. False: the engine takes no more before something is reaped, or has
 // refused a request (the driver then has its turn before the next one is tried).
 template <typename ClockT, typename ObserverT>
@@ -231,28 +202,6 @@ bool JobLoop<ClockT, ObserverT>::SubmitPending() {
 }
 
 template <typename ClockT, typename ObserverT>
-void JobLoop<ClockT, ObserverT>::Refuse(const IoOp& op, int os_errno) {
-  refused_ = true;
-  JobAccount::Batch batch = account_->BeginBatch(now_ns_);
-  account_->AddError(batch, op.direction, -os_errno);
-  account_->EndBatch(batch, 1);
-  free_[(free_first_ + free_count_) & free_mask_] = op.slot;
-  free_count_++;
-  HoldBack(1);
-  pending_first_++;
-  pending_count_--;
-}
-
-// After the close nothing more is handed over, and what is in flight is awaited up to a limit.
-template <typename ClockT, typename ObserverT>
-void JobLoop<ClockT, ObserverT>::Drain() {
-  account_->Dropped(pending_count_);
-  free_count_ += pending_count_;
-  pending_count_ = 0;
-  done_ = submitted() == 0 || now_ns_ >= deadline_ns_;
-}
-
-template <typename ClockT, typename ObserverT>
 Need JobLoop<ClockT, ObserverT>::NextNeed() const {
   Need need{.min = 1, .max = 1, .deadline_ns = deadline_ns_};
   if (account_->closed()) [[unlikely]] {
@@ -265,15 +214,6 @@ Need JobLoop<ClockT, ObserverT>::NextNeed() const {
   if (paced_ || refused_) [[unlikely]]
     need = PacedNeed(need);
   need.deadline_ns = std::min(need.deadline_ns, now_ns_ + config_.wake_limit_ns);
-  return need;
-}
-
-// When a slot waits for nothing but its time.
-template <typename ClockT, typename ObserverT>
-Need JobLoop<ClockT, ObserverT>::PacedNeed(Need need) const {
-  if (account_->closed() || free_count_ == 0) return need;
-  const int64_t ready_ns = refused_ ? now_ns_ : slots_[FreeSlot(0)].ready_ns;
-  need.deadline_ns = std::min(need.deadline_ns, ready_ns);
   return need;
 }
 
@@ -325,14 +265,6 @@ void JobLoop<ClockT, ObserverT>::CompleteBatch(uint32_t count) {
   free_count_ = kOne ? 1 : free_count_ + count;
   if (!kOne && paced_) [[unlikely]]
     HoldBack(count);
-}
-
-// The `count` slots that became free last are not ready before their think time is over.
-template <typename ClockT, typename ObserverT>
-void JobLoop<ClockT, ObserverT>::HoldBack(uint32_t count) {
-  for (uint32_t i = free_count_ - count; i < free_count_; i++) {
-    slots_[FreeSlot(i)].ready_ns = now_ns_ + config_.think_time_ns;
-  }
 }
 
 }  // namespace blkfair

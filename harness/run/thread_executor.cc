@@ -36,20 +36,20 @@ class Sampler {
   Sampler(const PhasePlan& plan, const PhaseHooks& hooks, const PhaseTimes& times,
           const JobClock& clock) {
     if (!hooks.sample || plan.sample_interval_ns <= 0) return;
-    thread_ = std::jthread(
-        [&hooks, times, clock, interval_ns = plan.sample_interval_ns](const std::stop_token& stop) {
-          for (uint64_t index = 0; !stop.stop_requested();) {
-            const int64_t at_ns = times.barrier_ns + SampleMomentNs(index, interval_ns);
-            if (at_ns >= times.close_ns) return;
-            SleepUntil(at_ns);
-            const int64_t now_ns = ReadNs(clock);
-            if (now_ns >= times.close_ns) return;
-            hooks.sample(now_ns - times.barrier_ns);
-            // Samples that this one was too slow for are left out, not caught up with.
-            const auto passed = static_cast<uint64_t>((ReadNs(clock) - times.barrier_ns) / interval_ns);
-            index = std::max(index + 1, passed);
-          }
-        });
+    thread_ = std::jthread([&hooks, times, clock,
+                            interval_ns = plan.sample_interval_ns](const std::stop_token& stop) {
+      for (uint64_t index = 0; !stop.stop_requested();) {
+        const int64_t at_ns = times.barrier_ns + SampleMomentNs(index, interval_ns);
+        if (at_ns >= times.close_ns) return;
+        SleepUntil(at_ns);
+        const int64_t now_ns = ReadNs(clock);
+        if (now_ns >= times.close_ns) return;
+        hooks.sample(now_ns - times.barrier_ns);
+        // Samples that this one was too slow for are left out, not caught up with.
+        const auto passed = static_cast<uint64_t>((ReadNs(clock) - times.barrier_ns) / interval_ns);
+        index = std::max(index + 1, passed);
+      }
+    });
   }
 
  private:

@@ -244,8 +244,8 @@ std::string SweepTable(const ReportInput& input, const std::string& sweep,
     }
   }
   const PhaseRecord& first = AnyPhase(input.records, steps.front());
-  return fmt::format("\n    sweep {}, {} steps, the first with a window of {}\n", sweep, steps.size(),
-                     HumanDuration(static_cast<double>(first.window_ns()))) +
+  return fmt::format("\n    sweep {}, {} steps, the first with a window of {}\n", sweep,
+                     steps.size(), HumanDuration(static_cast<double>(first.window_ns()))) +
          table.ToString();
 }
 

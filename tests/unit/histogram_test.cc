@@ -177,8 +177,8 @@ TEST(LatencyStats, PercentilesNeverExceedTheMaximum) {
   EXPECT_EQ(stats.Quantile(0.999)->ns, kNs);
 }
 
-// Completions of a tenth of a second to a minute and a half, far beyond where the peer's last bucket
-// ends (17 s): each percentile is a sample that there was, and not the end of a bucket.
+// Completions of a tenth of a second to a minute and a half, far beyond where the peer's last
+// bucket ends (17 s): each percentile is a sample that there was, and not the end of a bucket.
 TEST(LatencyStats, B01PercentilesFollowTheSamplesBeyondAMinute) {
   LatencyStats stats;
   const std::vector<int64_t> samples = {900'000'000, 10'400'000'000, 20'000'000'000, 41'000'000'000,

@@ -1,9 +1,8 @@
 // What the job loop counts, I/O by I/O, with times set by hand.
 #include <gtest/gtest.h>
 
-#include <utility>
-
 #include <cerrno>
+#include <utility>
 
 #include "tests/unit/job_loop_crank.h"
 
@@ -222,7 +221,8 @@ TEST(JobLoopAccount, AStartBeforeTheBarrierIsImpossible) {
 
 TEST(JobLoopAccount, B01LatenciesBeyondTheHistogramAreKeptAsSaturated) {
   constexpr int64_t kHourNs = 3'600'000'000'000;
-  Crank crank({.loop = {.iodepth = 1}, .ramp_ns = 0, .runtime_ns = 10 * kHourNs, .cell_ns = kHourNs});
+  Crank crank(
+      {.loop = {.iodepth = 1}, .ramp_ns = 0, .runtime_ns = 10 * kHourNs, .cell_ns = kHourNs});
   crank.engine.submit_cost_ns = 20;
   crank.Submit();
   crank.FinishAt(100);

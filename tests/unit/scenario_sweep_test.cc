@@ -174,7 +174,7 @@ TEST(ScenarioSweep, EverySlipIsReportedWhereItIs) {
            {"sweep = { \"job.heavy.iodepth\" = [4, 0] }",
             "32:37: iodepth must be between 1 and 32768, not 0"},
            {"sweep = { \"job.heavy.iodepth\" = [4, \"4..x\"] }",
-            "32:37: iodepth must be a whole number, not a text"},
+            "32:37: iodepth must be a whole number, not \"4..x\""},
            {"sweep = { \"job.heavy.iodepht\" = [4] }",
             "32:11: unknown key \"iodepht\" in [[job]] of io_uring; did you mean \"iodepth\"?"},
            {"sweep = { \"job.heavvy.iodepth\" = [4] }",
