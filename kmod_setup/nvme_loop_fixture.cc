@@ -85,6 +85,7 @@ ParamValues BackingParams(const ParamValues& params) {
   backing.Set("shared_tags", false);
   backing.Set("depth", kBackingDepth);
   backing.Set("hw_queues", int64_t{1});
+  backing.Set("poll_queues", int64_t{0});
   backing.Set("shared_tag_bitmap", false);
   backing.Set("service_time", params.Ints("service_time"));
   backing.Set("block_size", params.Ints("block_size"));

@@ -218,6 +218,10 @@ TEST_P(ClockStressTrouble, LeavesNoImpossibleTimeAndMakesTheRunSuspect) {
   if (GetParam() == Trouble::kCpusApart && AllowedCpus().size() < 2) {
     GTEST_SKIP() << "one CPU agrees with itself";
   }
+  if (GetParam() == Trouble::kGlitches) {
+    GTEST_SKIP() << "not held yet: a glitch that is over before anyone looks again can close the "
+                    "window early, or escape a job that was not running";
+  }
   const std::vector<Ran> all = RunAll(Lying(GetParam(), HonestTicks()));
   for (const Ran& ran : all) {
     ExpectPossibleTimes(ran);
@@ -233,13 +237,7 @@ TEST_P(ClockStressTrouble, LeavesNoImpossibleTimeAndMakesTheRunSuspect) {
 
 INSTANTIATE_TEST_SUITE_P(AllTroubles, ClockStressTrouble,
                          ::testing::Values(Trouble::kForward, Trouble::kBackward, Trouble::kWraps,
-                                           Trouble::kCpusApart),
-                         [](const auto& row) { return NameOf(row.param); });
-
-// Not held yet: a glitch that is over before anyone looks again can close the window early, or
-// escape a job that was not running.
-INSTANTIATE_TEST_SUITE_P(DISABLED_Glitches, ClockStressTrouble,
-                         ::testing::Values(Trouble::kGlitches),
+                                           Trouble::kGlitches, Trouble::kCpusApart),
                          [](const auto& row) { return NameOf(row.param); });
 
 }  // namespace
