@@ -17,6 +17,7 @@ namespace blkfair {
 namespace {
 
 constexpr uint8_t kIdentify = 0x06;  // admin command
+constexpr int64_t kPageBytes = 4096;
 constexpr std::string_view kBlockPrefix = "nvme";
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -118,10 +119,13 @@ Result<NvmeTarget> OpenNvmeTarget(const KernelFs& fs, const Queue& queue, bool w
                                        " B of metadata for each block, which is not supported");
   }
   target.lba_shift = format.lba_shift;
-  // The kernel's limit for passthrough takes MDTS and the controller's pages into account.
-  const Result<int64_t> max_kib =
-      fs.ReadInt(fs.roots().sys + "/block/" + queue.disk + "/queue/max_hw_sectors_kb");
-  target.max_transfer_bytes = static_cast<uint64_t>(max_kib.value_or(0)) * 1024;
+  // The kernel's limits for passthrough: the first takes MDTS into account; each page of a
+  // registered buffer is a segment (blk_rq_map_user_bvec in block/blk-map.c of 6.1).
+  const std::string limits = fs.roots().sys + "/block/" + queue.disk + "/queue/";
+  ASSIGN_OR_RETURN(const int64_t max_kib, fs.ReadInt(limits + "max_hw_sectors_kb"));
+  ASSIGN_OR_RETURN(const int64_t max_segments, fs.ReadInt(limits + "max_segments"));
+  target.max_transfer_bytes =
+      static_cast<uint64_t>(std::min(max_kib * 1024, max_segments * kPageBytes));
   return target;
 }
 
@@ -133,10 +137,11 @@ Result<void> CheckNvmeLength(const NvmeTarget& target, uint32_t bs_bytes) {
                                        target.node + ", " + std::to_string(lba_bytes) + " B");
   }
   if (target.max_transfer_bytes != 0 && bs_bytes > target.max_transfer_bytes) {
-    return Fail(ErrorKind::kUsage,
-                bs + " is more than one command to " + target.node + " can carry, " +
-                    std::to_string(target.max_transfer_bytes) +
-                    " B (MDTS, max_hw_sectors_kb): passthrough does not split, so lower bs");
+    return Fail(
+        ErrorKind::kUsage,
+        bs + " is more than one command to " + target.node + " can carry, " +
+            std::to_string(target.max_transfer_bytes) +
+            " B (max_hw_sectors_kb, max_segments): passthrough does not split, so lower bs");
   }
   return {};
 }

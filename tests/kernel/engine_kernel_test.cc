@@ -77,30 +77,45 @@ INSTANTIATE_TEST_SUITE_P(Kernels, EngineOnKernel, testing::Values("debian:6.1", 
 constexpr const char* kNvme =
     "[[fixture]]\nname = \"ctrl\"\nkind = \"nvme_qemu\"\nqueues = 2\nqueue_size = 64\n";
 
-// All of them alone, then deep passthrough beside deep libaio on the other namespace.
 std::string EveryEngineOnNvme() {
-  const std::string deep = "bs = \"4KiB\"\niodepth = 128\nbatch_submit = 32\nbatch_complete = 32\n";
+  const std::string deep = "iodepth = 64\nbatch_submit = 16\nbatch_complete = 16\n";
   return Opening("every_engine_on_nvme") + kNvme + Job("cmd", "ctrl:0", "io_uring_cmd", deep) +
          Job("aio", "ctrl:1", "libaio", deep) + Job("uring", "ctrl:0", "io_uring", deep) +
          Job("psync", "ctrl:0", "psync") + Job("pvsync2", "ctrl:0", "pvsync2") +
          "[[phase]]\nsolo = [\"cmd\", \"aio\", \"uring\", \"psync\", \"pvsync2\"]\n"
-         "ramp = \"100ms\"\nruntime = \"500ms\"\n" +
-         "[[phase]]\nname = \"both\"\njobs = [\"cmd\", \"aio\"]\nramp = \"500ms\"\n"
-         "runtime = \"2s\"\n";
+         "ramp = \"50ms\"\nruntime = \"300ms\"\n";
 }
 
-TEST_P(EngineOnKernel, B31EveryEngineRunsOnNvmeAndPassthroughTakesSharedTags) {
+double TagsOf(const Record& record, const std::string& phase, const std::string& queue) {
+  const auto& occupancy = QueueOf(record, phase, queue).occupancy;
+  return occupancy ? occupancy->mean.value_or(0) : 0;
+}
+
+TEST_P(EngineOnKernel, B31EveryEngineRunsOnNvme) {
   const Record record = RunInGuests({{GetParam(), EveryEngineOnNvme(), {}}})[0];
   if (record.outcome != RunOutcome::kComplete) return;
   EXPECT_EQ(record.FindFixture("ctrl")->nr_tags, 63U);
-  EXPECT_EQ(record.phases.size(), 6U);
+  EXPECT_EQ(record.phases.size(), 5U);
   ExpectSoundAccounting(record);
-  // Passthrough takes tags of the set, no fewer than its half beside a sibling as deep.
-  const auto tags = [&](const char* queue) {
-    return QueueOf(record, "both", queue).occupancy->mean.value_or(0);
-  };
-  EXPECT_NEAR(tags("ctrl:0"), 31.5, 6);
-  EXPECT_NEAR(tags("ctrl:1"), 31.5, 6);
+}
+
+// On the NVMe that repeats exactly, whose devices have a service time: as deep as its sibling,
+// passthrough gets half of the 62 usable tags, and alone all of them.
+TEST(EngineNvmeTags, B31PassthroughTakesItsShareOfSharedTags) {
+  const std::string deep = "iodepth = 128\nbatch_submit = 32\nbatch_complete = 32\n";
+  const std::string text =
+      Opening("passed_beside_aio") +
+      "[[fixture]]\nname = \"ctrl\"\nkind = \"nvme_loop\"\nqueues = 2\n"
+      "service_time = \"50ms\"\n" +
+      Job("cmd", "ctrl:0", "io_uring_cmd", deep) + Job("aio", "ctrl:1", "libaio", deep) +
+      "[[phase]]\nsolo = [\"cmd\"]\nruntime = \"2s\"\n"
+      "[[phase]]\nname = \"both\"\njobs = [\"cmd\", \"aio\"]\nruntime = \"3s\"\n";
+  const Record record = RunInGuests({{"debian:6.12", text, {}}})[0];
+  if (record.outcome != RunOutcome::kComplete) return;
+  ExpectSoundAccounting(record);
+  EXPECT_NEAR(TagsOf(record, "solo_cmd", "ctrl:0"), 62, 2);
+  EXPECT_NEAR(TagsOf(record, "both", "ctrl:0"), 31, 2);
+  EXPECT_NEAR(TagsOf(record, "both", "ctrl:1"), 31, 2);
 }
 
 // Case J14 is a job file of such sections. Its second job writes: what the fixture made may be
@@ -115,7 +130,7 @@ std::string PassthroughVariants() {
              deep + "nonvectored = false\nfixed_buffers = false\n") +
          Job("plain", "ctrl:0", "io_uring_cmd",
              deep + "registered_files = false\nfixed_buffers = false\n") +
-         Job("largest", "ctrl:1", "io_uring_cmd", "bs = \"512KiB\"\n") +
+         Job("largest", "ctrl:1", "io_uring_cmd", "bs = \"256KiB\"\n") +
          "[[phase]]\nsolo = [\"rand_write\", \"rand_read\", \"seq_write\", \"vectored\", "
          "\"plain\", \"largest\"]\nramp = \"100ms\"\nruntime = \"300ms\"\n";
 }
@@ -190,7 +205,7 @@ TEST_P(EngineOnKernel, B03EnginesAgreeOnADeviceOfKnownServiceTime) {
   for (const JobRecord& job : record.FindPhase("together")->jobs) {
     const double clat_ns = job.directions.front().clat.mean_ns().value_or(0);
     EXPECT_GE(clat_ns, 10e6) << job.job;
-    EXPECT_LE(clat_ns, 10.2e6) << job.job;
+    EXPECT_LE(clat_ns, 10.5e6) << job.job;  // an idle guest wakes up late by some per cent
   }
   EXPECT_EQ(JudgeRun(run, record).outcome, Outcome::kPass);
 }

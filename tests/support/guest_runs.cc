@@ -83,7 +83,8 @@ std::vector<Record> RunInGuests(const std::vector<GuestRun>& runs) {
   for (std::thread& thread : threads) thread.join();
   for (size_t i = 0; i < runs.size(); i++) {
     EXPECT_EQ(records[i].outcome, runs[i].outcome)
-        << runs[i].scenario << " on " << runs[i].kernel << ": " << records[i].outcome_why;
+        << runs[i].scenario.substr(0, runs[i].scenario.find('\n')) << " on " << runs[i].kernel
+        << ": " << records[i].outcome_why;
   }
   return records;
 }
