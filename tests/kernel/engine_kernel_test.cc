@@ -217,7 +217,7 @@ TEST_P(OneTag, J27ManySubmittersShareTheOneTagEqually) {
   const Record record = RunInGuests({run})[0];
   if (record.outcome != RunOutcome::kComplete) return;
   EXPECT_EQ(record.FindFixture("one")->nr_tags, 1U);
-  EXPECT_NEAR(IopsOf(record, "crowded", "crowd"), 500, 25);
+  EXPECT_NEAR(IopsOf(record, "crowded", "crowd"), 500, 70);  // see the scenario
   EXPECT_EQ(record.FindPhase("crowded")->jobs.size(), 8U);
   ExpectSoundAccounting(record);
   EXPECT_EQ(JudgeRun(run, record).outcome, Outcome::kPass);
