@@ -44,7 +44,9 @@ TEST(Ab, FindsThatFairnessWasRemoved) {
   if (SmallKernel("nofair").empty()) GTEST_SKIP() << "no small kernels here: BLKFAIR_TEST_KERNELS";
   const AbOutcome outcome = RunAb(SmallKernel("stock"), SmallKernel("nofair"));
   EXPECT_EQ(outcome.exit_code, 1) << outcome.report;
-  EXPECT_TRUE(Says(outcome, "light iops worse (-7")) << outcome.report;  // 907 to about 200
+  // 907 to about 200: -78 %, give or take a few from build to build.
+  EXPECT_TRUE(Says(outcome, "light iops worse (-7") || Says(outcome, "light iops worse (-8"))
+      << outcome.report;
   EXPECT_TRUE(Says(outcome, "light lat_p99 worse")) << outcome.report;
   EXPECT_TRUE(Says(outcome, "heavy iops better (+9")) << outcome.report;
 }
