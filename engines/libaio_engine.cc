@@ -80,66 +80,77 @@ class LibaioEngine final : public Engine {
       request.u.c.nbytes = op.length_bytes;
       *batch++ = &request;
     }
-    // Not by libaio's io_submit, which is a detour of thirty instructions.
-    const long taken = ::syscall(SYS_io_submit, context_, ops.size(), batch_.data());
-    if (taken < 0) [[unlikely]]
-      return NotTaken(ops, errno);
-    in_flight_ += static_cast<uint32_t>(taken);
-    return static_cast<int>(taken);
+    return SubmitBatch(ops.size());
   }
 
   int Reap(std::span<IoCompletion> out, uint32_t min, int64_t timeout_ns) override {
-    const auto room = static_cast<uint32_t>(out.size());
-    const uint32_t ready = TakeFromRing(out.data(), room);
-    if (ready >= min || ready == room) [[likely]]
-      return static_cast<int>(ready);
-    return WaitForMore(out, ready, min, timeout_ns);
+    const uint32_t ready = ReadyInRing();
+    if (ready < min) [[unlikely]]
+      return WaitAndTake(out, min, timeout_ns);
+    return static_cast<int>(TakeFromRing(out, ready));
   }
 
   int Sync() override { return SyncTarget(file_.get()); }
 
  private:
+  int SubmitBatch(size_t count) {
+    // Not by libaio's io_submit, which is a detour of thirty instructions.
+    const long taken = ::syscall(SYS_io_submit, context_, count, batch_.data());
+    if (taken < 0) [[unlikely]]
+      return NotTaken(count, errno);
+    in_flight_ += static_cast<uint32_t>(taken);
+    return static_cast<int>(taken);
+  }
+
+  [[gnu::noinline]] int NotTaken(size_t count, int os_errno) {
+    if (os_errno == EINTR) return SubmitBatch(count);
+    return os_errno == EAGAIN ? 0 : -os_errno;
+  }
+
   static IoCompletion CompletionOf(const io_event& event) {
     return {static_cast<uint32_t>(reinterpret_cast<uintptr_t>(event.data)),
             static_cast<int32_t>(static_cast<int64_t>(event.res))};
   }
 
-  // Up to `room` completions, without a system call.
-  uint32_t TakeFromRing(IoCompletion* out, uint32_t room) {
-    if (ring_ == nullptr) return 0;
-    // The kernel publishes an event before it moves the tail (smp_wmb in aio_complete), and reads
-    // our head before it reuses a slot.
-    const uint32_t tail = std::atomic_ref(ring_->tail).load(std::memory_order_acquire);
-    uint32_t head = std::atomic_ref(ring_->head).load(std::memory_order_relaxed);
-    IoCompletion* to = out;
-    while (head != tail && to != out + room) {
-      *to++ = CompletionOf(ring_->Event(head));
-      if (++head == ring_->nr) [[unlikely]]
+  // Completions that can be taken without a system call.
+  uint32_t ReadyInRing() const {
+    CompletionRing* const ring = ring_;
+    if (ring == nullptr) return 0;
+    // The kernel publishes an event before it moves the tail (smp_wmb in aio_complete).
+    const uint32_t tail = std::atomic_ref(ring->tail).load(std::memory_order_acquire);
+    const uint32_t head = std::atomic_ref(ring->head).load(std::memory_order_relaxed);
+    return tail >= head ? tail - head : tail + ring->nr - head;
+  }
+
+  // Up to `ready` completions, which are there.
+  uint32_t TakeFromRing(std::span<IoCompletion> out, uint32_t ready) {
+    CompletionRing* const ring = ring_;
+    const uint32_t taken = std::min(ready, static_cast<uint32_t>(out.size()));
+    uint32_t head = std::atomic_ref(ring->head).load(std::memory_order_relaxed);
+    for (IoCompletion& completion : out.first(taken)) {
+      completion = CompletionOf(ring->Event(head));
+      if (++head == ring->nr) [[unlikely]]
         head = 0;
     }
-    const auto taken = static_cast<uint32_t>(to - out);
-    std::atomic_ref(ring_->head).store(head, std::memory_order_release);
+    // It reads our head before it reuses a slot.
+    std::atomic_ref(ring->head).store(head, std::memory_order_release);
     in_flight_ -= taken;
     return taken;
   }
 
-  int NotTaken(std::span<const IoOp> ops, int os_errno) {
-    if (os_errno == EINTR) return Submit(ops);
-    return os_errno == EAGAIN ? 0 : -os_errno;
-  }
-
-  // `ready` of `out` are there already.
-  [[gnu::noinline]] int WaitForMore(std::span<IoCompletion> out, uint32_t ready, uint32_t min,
-                                    int64_t timeout_ns) {
-    const auto room = static_cast<uint32_t>(out.size());
+  [[gnu::noinline]] int WaitAndTake(std::span<IoCompletion> out, uint32_t min, int64_t timeout_ns) {
+    const uint32_t ready = ReadyInRing();
+    const uint32_t taken = ready == 0 ? 0 : TakeFromRing(out, ready);
+    const auto room = static_cast<uint32_t>(out.size()) - taken;
+    if (room == 0) return static_cast<int>(taken);
     timespec timeout = TimespecOf(std::max<int64_t>(timeout_ns, 0));
-    const int more = ::io_getevents(context_, min - ready, room - ready, events_.data(),
+    const int more = ::io_getevents(context_, min - taken, room, events_.data(),
                                     timeout_ns < 0 ? nullptr : &timeout);
-    if (more < 0) return more == -EINTR || ready > 0 ? static_cast<int>(ready) : more;
+    if (more < 0) return more == -EINTR || taken > 0 ? static_cast<int>(taken) : more;
     const auto late = static_cast<uint32_t>(more);
-    for (uint32_t i = 0; i < late; i++) out[ready + i] = CompletionOf(events_[i]);
+    for (uint32_t i = 0; i < late; i++) out[taken + i] = CompletionOf(events_[i]);
     in_flight_ -= late;
-    return static_cast<int>(ready + late);
+    return static_cast<int>(taken + late);
   }
 
   UniqueFd file_;

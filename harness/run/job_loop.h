@@ -110,7 +110,7 @@ class JobLoop {
   template <bool kHasSlat, bool kOne>
   [[gnu::always_inline]] inline bool SubmitPending();
   template <bool kHasSlat, bool kOne>
-  [[gnu::always_inline]] inline void CompleteBatch(uint32_t count);
+  [[gnu::always_inline]] inline void CompleteBatch(uint32_t count, int64_t now_ns);
   [[gnu::always_inline]] inline Need NextNeed() const;
   [[gnu::noinline]] Need PacedNeed(Need need) const;
   [[gnu::noinline]] uint32_t ReadySlots(uint32_t most, int64_t now_ns) const;

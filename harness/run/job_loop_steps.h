@@ -97,12 +97,15 @@ void JobLoop<ClockT, ObserverT>::RunOneByOne(const std::atomic<int64_t>& close_n
         static_cast<int64_t>(std::min(static_cast<uint64_t>(deadline_ns_ - now_ns_),
                                       static_cast<uint64_t>(config_.wake_limit_ns)));
     const int taken = engine_->Reap({completions_.data(), 1}, 1, timeout_ns);
-    Advance(clock_.NowNs());
+    const int64_t now_ns = clock_.NowNs();
+    Advance(now_ns);
     account_->CountReapCall();
-    CHECK(taken <= 1);
     if (taken == 1) [[likely]] {
-      CompleteBatch<kHasSlat, true>(1);
-    } else if (taken < 0) {
+      CompleteBatch<kHasSlat, true>(1, now_ns);
+      continue;
+    }
+    CHECK(taken <= 0);
+    if (taken < 0) {
       Break(-taken);
       return;
     }
@@ -180,14 +183,15 @@ bool JobLoop<ClockT, ObserverT>::SubmitPending() {
     account_->CountSubmitCall();
     Advance(issue_ns);
     observer_.Submitted(offered, taken);
-    if (taken <= 0) [[unlikely]] {
+    if (kOne ? taken != 1 : taken <= 0) [[unlikely]] {
+      CHECK(taken <= 0);
       if (!kOne && taken == 0 && submitted() > 0) return false;
       // Nothing in flight that could make room: waiting would be for ever.
       if (kOne) pending_count_ = 1;
       Refuse(ops[0], taken == 0 ? EAGAIN : -taken);
       return false;
     }
-    CHECK(static_cast<uint32_t>(taken) <= offered);
+    CHECK(kOne || static_cast<uint32_t>(taken) <= offered);
     const uint32_t count = kOne ? 1 : static_cast<uint32_t>(taken);
     Slot* const slots = slots_.data();
     for (uint32_t i = 0; i < count; i++) {
@@ -222,12 +226,13 @@ template <bool kHasSlat>
 void JobLoop<ClockT, ObserverT>::ReapStep(Need need) {
   const int64_t timeout_ns = std::max<int64_t>(0, need.deadline_ns - now_ns_);
   const int taken = engine_->Reap({completions_.data(), need.max}, need.min, timeout_ns);
-  Advance(clock_.NowNs());
+  const int64_t now_ns = clock_.NowNs();
+  Advance(now_ns);
   account_->CountReapCall();
   const auto count = static_cast<uint32_t>(std::max(taken, 0));
   CHECK(count <= submitted());
   if (count > 0) [[likely]]
-    CompleteBatch<kHasSlat, false>(count);
+    CompleteBatch<kHasSlat, false>(count, now_ns);
   // What a timeout left behind still belongs to this batch; a slot whose think time is over does
   // not wait for it.
   owed_ = count >= need.min || paced_ ? 0 : std::min(need.min - count, submitted());
@@ -239,9 +244,9 @@ void JobLoop<ClockT, ObserverT>::ReapStep(Need need) {
 
 template <typename ClockT, typename ObserverT>
 template <bool kHasSlat, bool kOne>
-void JobLoop<ClockT, ObserverT>::CompleteBatch(uint32_t count) {
+void JobLoop<ClockT, ObserverT>::CompleteBatch(uint32_t count, int64_t now_ns) {
   JobAccount& account = *account_;
-  JobAccount::Batch batch = account.BeginBatch(now_ns_);
+  JobAccount::Batch batch = account.BeginBatch(now_ns);
   const auto whole = static_cast<int32_t>(config_.bs_bytes);
   const uint32_t iodepth = kOne ? 1 : config_.iodepth;
   const IoCompletion* const completions = completions_.data();
