@@ -60,7 +60,10 @@ struct JobRecord {
   uint64_t reap_calls = 0;
   uint64_t clock_anomalies = 0;            // negative or impossible deltas, counted and left out
   std::map<std::string, uint64_t> errors;  // "read EIO" -> count; short I/O is "read short"
-  int64_t cpu_user_ns = 0;                 // of the job's thread, whole phase
+  std::string cpus;    // that its thread was allowed to run on, read back: "0-3,8"; empty for sim
+  int32_t nice = 0;    // read back
+  std::string ioprio;  // read back: "none", "idle", "be/4", "rt/0"
+  int64_t cpu_user_ns = 0;  // of the job's thread, whole phase
   int64_t cpu_system_ns = 0;
   uint64_t switches_voluntary = 0;
   uint64_t switches_involuntary = 0;
@@ -78,6 +81,30 @@ struct OccupancyRecord {
   std::optional<double> busy_mean;    // entries of debugfs `busy`
   std::optional<double> waiters_mean;
   double at_limit_fraction = 0;  // samples in which the queue held its limit (share or set)
+  // Requests in flight by Little's law, throughput x service, from the kernel's own counters: a
+  // source that has nothing to do with the others. Absent where requests exist without a tag.
+  std::optional<double> service_mean;
+  // Time mean of I/Os that wait for a tag: those in flight less the tags held. Inferred, since the
+  // kernel counts them nowhere.
+  std::optional<double> waiting_mean;
+};
+
+// What the kernel counted of one direction between two readings of /sys/block/DISK/stat.
+struct KernelCountsRecord {
+  std::string direction;  // "read", "write", "trim"
+  uint64_t requests = 0;  // completed; one I/O may be several, or a part of one
+  uint64_t merges = 0;
+  uint64_t bytes = 0;
+  int64_t time_ns = 0;  // summed over the requests, from their making to their completion
+};
+
+struct KernelCountersRecord {
+  int64_t open_at_ns = 0;  // when they were read, as the window opened and as it closed
+  int64_t close_at_ns = 0;
+  uint32_t in_flight_at_open = 0;  // by the kernel's count
+  uint32_t in_flight_at_close = 0;
+  bool time_is_tag_time = false;  // no scheduler: a request has its tag for all of its time
+  std::vector<KernelCountsRecord> counts;
 };
 
 struct QueueRecord {
@@ -88,6 +115,19 @@ struct QueueRecord {
   int64_t gap_max_ns = 0;          // longest time without a completion of any job
   std::vector<SeriesCell> series;  // sum of its jobs
   std::optional<OccupancyRecord> occupancy;
+  std::optional<KernelCountersRecord> kernel;
+  std::string kernel_absent;  // why there are none of them; empty when there are
+  // Waits for a tag in the window, by the tracepoint block_rq_tag_wait; absent where there is none.
+  std::optional<uint64_t> tag_waits;
+};
+
+// What the sampling of tag occupancy cost.
+struct SamplingRecord {
+  uint32_t samples = 0;  // taken, in the window or not
+  int64_t cpu_ns = 0;    // processor time of the sampler's thread
+  int64_t time_mean_ns = 0;  // of one sample
+  int64_t time_max_ns = 0;
+  std::string cpus;  // that it was allowed to run on; away from the jobs' where they name theirs
 };
 
 // The tag set of one fixture during one phase.
@@ -113,6 +153,7 @@ struct PhaseRecord {
   std::vector<JobRecord> jobs;  // in the scenario's order, clones in theirs
   std::vector<QueueRecord> queues;
   std::vector<TagSetPhaseRecord> tag_sets;
+  std::optional<SamplingRecord> sampling;  // absent where no thread samples: sim
 
   int64_t window_ns() const { return window_close_ns - window_open_ns; }
   const QueueRecord* FindQueue(std::string_view queue) const;

@@ -27,8 +27,8 @@ void Fields(auto& archive, MaybeConst<DirectionRecord> auto& r) {
 void Fields(auto& archive, MaybeConst<JobRecord> auto& r) {
   auto& [job, clone, queue, engine, issue_point, iodepth, directions, series, gap_max_ns,
          gap_max_at_ns, gap_censored, ios_trimmed, ios_drained, in_flight_at_close, outstanding,
-         depth_mean, depth_max, submit_calls, reap_calls, clock_anomalies, errors, cpu_user_ns,
-         cpu_system_ns, switches_voluntary, switches_involuntary] = r;
+         depth_mean, depth_max, submit_calls, reap_calls, clock_anomalies, errors, cpus, nice,
+         ioprio, cpu_user_ns, cpu_system_ns, switches_voluntary, switches_involuntary] = r;
   archive("job", job);
   archive("clone", clone);
   archive("queue", queue);
@@ -48,6 +48,9 @@ void Fields(auto& archive, MaybeConst<JobRecord> auto& r) {
   archive("reap_calls", reap_calls);
   archive("clock_anomalies", clock_anomalies);
   archive("errors", errors);
+  archive("cpus", cpus);
+  archive("nice", nice);
+  archive("ioprio", ioprio);
   archive("cpu_user_ns", cpu_user_ns);
   archive("cpu_system_ns", cpu_system_ns);
   archive("switches_voluntary", switches_voluntary);
@@ -58,7 +61,7 @@ void Fields(auto& archive, MaybeConst<JobRecord> auto& r) {
 
 void Fields(auto& archive, MaybeConst<OccupancyRecord> auto& r) {
   auto& [source, why, samples, mean, p95, max, active_mean, busy_mean, waiters_mean,
-         at_limit_fraction] = r;
+         at_limit_fraction, service_mean, waiting_mean] = r;
   archive("source", source);
   archive("why", why);
   archive("samples", samples);
@@ -69,16 +72,51 @@ void Fields(auto& archive, MaybeConst<OccupancyRecord> auto& r) {
   archive("busy_mean", busy_mean);
   archive("waiters_mean", waiters_mean);
   archive("at_limit_fraction", at_limit_fraction);
+  archive("service_mean", service_mean);
+  archive("waiting_mean", waiting_mean);
+}
+
+void Fields(auto& archive, MaybeConst<KernelCountsRecord> auto& r) {
+  auto& [direction, requests, merges, bytes, time_ns] = r;
+  archive("direction", direction);
+  archive("requests", requests);
+  archive("merges", merges);
+  archive("bytes", bytes);
+  archive("time_ns", time_ns);
+}
+
+void Fields(auto& archive, MaybeConst<KernelCountersRecord> auto& r) {
+  auto& [open_at_ns, close_at_ns, in_flight_at_open, in_flight_at_close, time_is_tag_time, counts] =
+      r;
+  archive("open_at_ns", open_at_ns);
+  archive("close_at_ns", close_at_ns);
+  archive("in_flight_at_open", in_flight_at_open);
+  archive("in_flight_at_close", in_flight_at_close);
+  archive("time_is_tag_time", time_is_tag_time);
+  archive("counts", counts);
+}
+
+void Fields(auto& archive, MaybeConst<SamplingRecord> auto& r) {
+  auto& [samples, cpu_ns, time_mean_ns, time_max_ns, cpus] = r;
+  archive("samples", samples);
+  archive("cpu_ns", cpu_ns);
+  archive("time_mean_ns", time_mean_ns);
+  archive("time_max_ns", time_max_ns);
+  archive("cpus", cpus);
 }
 
 void Fields(auto& archive, MaybeConst<QueueRecord> auto& r) {
-  auto& [queue, demand, ios, bytes, gap_max_ns, series, occupancy] = r;
+  auto& [queue, demand, ios, bytes, gap_max_ns, series, occupancy, kernel, kernel_absent,
+         tag_waits] = r;
   archive("queue", queue);
   archive("demand", demand);
   archive("ios", ios);
   archive("bytes", bytes);
   archive("gap_max_ns", gap_max_ns);
   archive("occupancy", occupancy);
+  archive("kernel", kernel);
+  archive("kernel_absent", kernel_absent);
+  archive("tag_waits", tag_waits);
   archive("series", series);
 }
 
@@ -96,7 +134,7 @@ void Fields(auto& archive, MaybeConst<TagSetPhaseRecord> auto& r) {
 
 void Fields(auto& archive, MaybeConst<PhaseRecord> auto& r) {
   auto& [name, solo, partial, settle_ns, nudge_ns, settled, window_open_ns, window_close_ns, jobs,
-         queues, tag_sets] = r;
+         queues, tag_sets, sampling] = r;
   archive("name", name);
   archive("solo", solo);
   archive("partial", partial);
@@ -105,6 +143,7 @@ void Fields(auto& archive, MaybeConst<PhaseRecord> auto& r) {
   archive("settled", settled);
   archive("window_open_ns", window_open_ns);
   archive("window_close_ns", window_close_ns);
+  archive("sampling", sampling);
   archive("tag_sets", tag_sets);
   archive("queues", queues);
   archive("jobs", jobs);
