@@ -142,7 +142,7 @@ class LibaioEngine final : public Engine {
     const uint32_t ready = ReadyInRing();
     const uint32_t taken = ready == 0 ? 0 : TakeFromRing(out, ready);
     const auto room = static_cast<uint32_t>(out.size()) - taken;
-    if (room == 0) return static_cast<int>(taken);
+    if (taken >= min || room == 0) return static_cast<int>(taken);
     timespec timeout = TimespecOf(std::max<int64_t>(timeout_ns, 0));
     const int more = ::io_getevents(context_, min - taken, room, events_.data(),
                                     timeout_ns < 0 ? nullptr : &timeout);

@@ -20,6 +20,7 @@
 #include "harness/cli/scenario_files.h"
 #include "harness/cli/shell.h"
 #include "harness/run/foreign_use.h"
+#include "harness/run/placement.h"
 #include "harness/run/version.h"
 #include "results/fairness/judge.h"
 #include "results/report/report.h"
@@ -210,6 +211,7 @@ Result<ExecuteOptions> RunCommand::MakeExecuteOptions(const std::vector<LoadedSc
     const Result<void> may =
         CheckForeignUse(row.scenario, on_ == "host" ? "host" : "guest", destroy_);
     if (!may && may.error().kind == ErrorKind::kUsage) return Fail(may.error());
+    if (on_ != "host" && !IsSimulated(row.scenario)) RETURN_IF_ERROR(CheckGuestCpus(row.scenario));
   }
   const bool guest = options.where == Where::kGuest &&
                      std::any_of(loaded.begin(), loaded.end(), [](const LoadedScenario& row) {

@@ -25,7 +25,7 @@ std::optional<uint64_t> NumberAfter(std::string_view line, std::string_view key)
 
 }  // namespace
 
-TagWaits::TagWaits(const FixtureContext& context) {
+void TagWaits::Start(const FixtureContext& context) {
   const KernelFs& fs = *context.fs;
   const std::string tracing = fs.roots().sys + "/kernel/tracing";
   if (!fs.Exists(tracing)) return;

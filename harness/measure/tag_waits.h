@@ -16,8 +16,9 @@ namespace blkfair {
 
 class TagWaits {
  public:
-  // Counts nothing where the kernel has no such tracepoint, or does not let us trace.
-  explicit TagWaits(const FixtureContext& context);
+  // Counts from here on; nothing where the kernel has no such tracepoint, or does not let us trace.
+  // `context` outlives the object.
+  void Start(const FixtureContext& context);
 
   bool counting() const { return instance_ != nullptr; }
   // So far, by the kernel's device number. Empty where nothing is counted.

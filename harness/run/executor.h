@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "base/hash.h"
@@ -48,6 +49,10 @@ struct PhaseHooks {
   // Once in every sample_interval_ns (see SampleMomentNs) until the window closes: on a thread of
   // its own for the thread executor, from the event queue for sim. `at_ns` counts from the barrier.
   std::function<void(int64_t at_ns)> sample;
+  // As the window opens and as it closes, from the thread that samples; not for sim, and not when
+  // the phase was cut short before.
+  std::function<void(int64_t at_ns)> window_opens;
+  std::function<void(int64_t at_ns)> window_closes;
 };
 
 struct PhaseResult {
@@ -55,6 +60,7 @@ struct PhaseResult {
   int64_t window_open_ns = 0;   // since the barrier
   int64_t window_close_ns = 0;
   bool interrupted = false;
+  std::optional<SamplingRecord> sampling;  // where a thread of its own samples
 };
 
 class PhaseExecutor {

@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "base/clock_watch.h"
 #include "engines/wait.h"
+#include "harness/run/placement.h"
 
 namespace blkfair {
 
@@ -109,6 +110,8 @@ void* JobThreads::Main(void* argument) {
 Result<void> JobThreads::Work(Worker* worker) {
   const JobSetup& setup = worker->setup;
   const JobSpec& spec = *setup.plan.spec;
+  // Before memory is taken, which then lies near these CPUs.
+  RETURN_IF_ERROR(PlaceThisThread(spec));
   ASSIGN_OR_RETURN(IoBuffers buffers, IoBuffers::Take(spec.iodepth, spec.bs_bytes));
   if (Writes(spec.rw)) buffers.Fill(setup.plan.seed);
   const std::unique_ptr<Engine> engine = setup.engine->create(spec.engine_params);
@@ -140,6 +143,7 @@ Result<void> JobThreads::RunLoop(Worker* worker, Engine* engine, IoBuffers* buff
   worker->close_ns = account.close_ns();
   worker->record = RecordOf(setup, loop.outstanding(), engine, &account);
   AddUsage(before, after, &worker->record);
+  RETURN_IF_ERROR(ReadPlacement(*setup.plan.spec, &worker->record));
   if (loop.reap_errno() != 0) return FailErrno(loop.reap_errno(), "reap completions");
   return {};
 }

@@ -68,6 +68,7 @@ void FillPhaseRecord(const std::vector<Queue>& queues, PhaseResult result, Phase
   record->window_close_ns = result.window_close_ns;
   record->partial = result.interrupted;
   record->jobs = std::move(result.jobs);
+  record->sampling = std::move(result.sampling);
   for (const Queue& queue : queues) record->queues.push_back(RecordOf(queue, record->jobs));
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,7 +12,9 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "engines/engine_table.h"
+#include "harness/measure/cross_check.h"
 #include "harness/measure/environment.h"
+#include "harness/measure/kernel_counters.h"
 #include "harness/measure/occupancy.h"
 #include "harness/measure/occupancy_sources.h"
 #include "harness/run/executor.h"
@@ -71,6 +74,7 @@ class Run {
   const uint64_t seed_;
   Record record_;
   std::unique_ptr<PhaseExecutor> executor_;
+  TagWaits waits_;
   const SimExecutor* sim_ = nullptr;  // executor_, when the scenario is simulated
   FixtureContext context_;
   std::vector<std::unique_ptr<Fixture>> fixtures_;  // as in the scenario
@@ -231,11 +235,19 @@ Result<PhaseRecord> Run::RunPhase(const PhaseSpec& phase, uint32_t index) {
   hooks.interrupted = [this] { return Interrupted(); };
   hooks.progress = [&](int64_t elapsed_ns) { Progress(phase.name, index, elapsed_ns, length_ns); };
   hooks.sample = [&](int64_t at_ns) { meter.Sample(at_ns); };
+  std::optional<KernelCounters> counters;
+  if (sim_ == nullptr) {
+    counters.emplace(*options_.fs, waits_, queues);
+    hooks.window_opens = [&](int64_t at_ns) { counters->ReadAtOpen(at_ns); };
+    hooks.window_closes = [&](int64_t at_ns) { counters->ReadAtClose(at_ns); };
+  }
   Event(fmt::format("phase {} starts", phase.name));
   hooks.progress(0);
   ASSIGN_OR_RETURN(PhaseResult result, executor_->RunPhase(plan, hooks));
   FillPhaseRecord(queues, std::move(result), &record);
   meter.Finish(record.window_open_ns, record.window_close_ns, &record.queues, &record.tag_sets);
+  if (counters) counters->Finish(&record.queues);
+  CrossCheckOccupancy(&record);
   Event(fmt::format("phase {} ends", phase.name));
   return record;
 }
@@ -247,6 +259,7 @@ Result<void> Run::Main() {
   if (sim_ == nullptr) ReadEnvironment(*options_.fs, &record_.environment);
   NoteClock();
   RETURN_IF_ERROR(SetUp());
+  if (sim_ == nullptr) waits_.Start(context_);
   uint32_t index = 0;
   for (const PhaseSpec& phase : scenario_.phases) {
     if (Interrupted())
@@ -278,6 +291,7 @@ Record Run::Go() {
   began_ns_ = executor_->NowNs();
   const Result<void> done = Main();
   NoteClock();
+  const Result<void> stopped = waits_.Release();
   const Result<void> restored = Restore();
   record_.outcome = RunOutcome::kComplete;
   if (!done) {
@@ -294,9 +308,10 @@ Record Run::Go() {
         break;
     }
   }
-  if (!restored) {
+  for (const Result<void>& undone : {stopped, restored}) {
+    if (undone) continue;
     record_.outcome = RunOutcome::kError;
-    record_.outcome_why += (record_.outcome_why.empty() ? "" : "; ") + restored.error().message;
+    record_.outcome_why += (record_.outcome_why.empty() ? "" : "; ") + undone.error().message;
   }
   return std::move(record_);
 }

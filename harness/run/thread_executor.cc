@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -13,7 +12,9 @@
 #include "engines/wait.h"
 #include "harness/run/job_setup.h"
 #include "harness/run/job_threads.h"
+#include "harness/run/placement.h"
 #include "harness/run/preflight.h"
+#include "harness/run/sampler.h"
 
 namespace blkfair {
 
@@ -30,37 +31,13 @@ constexpr int64_t kCloseMarginNs = 60'000'000;
 // What is waited for and planned here is so by CLOCK_MONOTONIC, with which the jobs' clock agrees.
 int64_t Now() { return MonotonicClock().NowNs(); }
 
-// The thread that takes samples from the barrier until it is told to stop or the window closes.
-class Sampler {
- public:
-  Sampler(const PhasePlan& plan, const PhaseHooks& hooks, const PhaseTimes& times,
-          const JobClock& clock) {
-    if (!hooks.sample || plan.sample_interval_ns <= 0) return;
-    thread_ = std::jthread([&hooks, times, clock,
-                            interval_ns = plan.sample_interval_ns](const std::stop_token& stop) {
-      for (uint64_t index = 0; !stop.stop_requested();) {
-        const int64_t at_ns = times.barrier_ns + SampleMomentNs(index, interval_ns);
-        if (at_ns >= times.close_ns) return;
-        SleepUntil(at_ns);
-        const int64_t now_ns = ReadNs(clock);
-        if (now_ns >= times.close_ns) return;
-        hooks.sample(now_ns - times.barrier_ns);
-        // Samples that this one was too slow for are left out, not caught up with.
-        const auto passed = static_cast<uint64_t>((ReadNs(clock) - times.barrier_ns) / interval_ns);
-        index = std::max(index + 1, passed);
-      }
-    });
-  }
-
- private:
-  std::jthread thread_;
-};
 
 }  // namespace
 
 Result<PhaseResult> ThreadExecutor::RunPhase(const PhasePlan& plan, const PhaseHooks& hooks) {
   CHECK(!plan.jobs.empty());
   ASSIGN_OR_RETURN(std::vector<JobSetup> setups, SetUpJobs(plan));
+  for (const JobSetup& setup : setups) RETURN_IF_ERROR(CheckCpus(*setup.plan.spec));
   RETURN_IF_ERROR(CheckLimits(*fs_, setups));
   const JobClock clock = clock_.StartPhase();
   JobThreads threads(std::move(setups), clock);
@@ -73,24 +50,24 @@ Result<PhaseResult> ThreadExecutor::RunPhase(const PhasePlan& plan, const PhaseH
   times.close_ns = times.open_ns + plan.runtime_ns;
   threads.Start(times);
   PhaseResult result;
-  {
-    const Sampler sampler(plan, hooks, times, clock);
-    int64_t next_progress_ns = times.barrier_ns;
-    while (!threads.WaitUntilDone(kPollNs)) {
-      const int64_t now_ns = Now();
-      if (hooks.progress && now_ns >= next_progress_ns) {
-        hooks.progress(now_ns - times.barrier_ns);
-        next_progress_ns += kProgressNs;
-      }
-      if (!result.interrupted && now_ns + kCloseMarginNs < times.close_ns && hooks.interrupted &&
-          hooks.interrupted()) {
-        result.interrupted = true;
-        threads.CloseAt(std::max(times.barrier_ns, now_ns + kCloseMarginNs));
-      }
+  Sampler sampler(plan, hooks, times, clock);
+  int64_t next_progress_ns = times.barrier_ns;
+  while (!threads.WaitUntilDone(kPollNs)) {
+    const int64_t now_ns = Now();
+    if (hooks.progress && now_ns >= next_progress_ns) {
+      hooks.progress(now_ns - times.barrier_ns);
+      next_progress_ns += kProgressNs;
+    }
+    if (!result.interrupted && now_ns + kCloseMarginNs < times.close_ns && hooks.interrupted &&
+        hooks.interrupted()) {
+      result.interrupted = true;
+      threads.CloseAt(std::max(times.barrier_ns, now_ns + kCloseMarginNs));
     }
   }
+  result.sampling = sampler.Stop();
   ASSIGN_OR_RETURN(result.jobs, threads.Collect());
-  result.window_close_ns = threads.close_ns() - times.barrier_ns;
+  // A clock that ran backwards may have closed it before the barrier.
+  result.window_close_ns = std::max<int64_t>(0, threads.close_ns() - times.barrier_ns);
   result.window_open_ns = std::min(plan.ramp_ns, result.window_close_ns);
   return result;
 }

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <initializer_list>
 #include <set>
 
 #include "base/units.h"
+#include "results/fairness/cross_checks.h"
 #include "results/fairness/division.h"
 #include "results/fairness/metric.h"
 
@@ -17,7 +20,7 @@ constexpr double kContendedFraction = 0.8;  // design rule 8
 constexpr uint64_t kFewestSamples = 10;     // of the tag occupancy, to say anything of it
 constexpr double kLittleSlack = 1.01;
 constexpr double kDepthReached = 0.5;
-constexpr double kCpuBound = 0.9;
+constexpr double kCpuBusy = 0.9;
 
 std::string Seconds(int64_t ns) { return HumanDuration(static_cast<double>(ns)); }
 
@@ -121,32 +124,69 @@ std::string TooFewSamples(const TagSetPhaseRecord& set, const std::string& fixtu
       fixture, set.samples, kFewestSamples);
 }
 
-// The fixtures whose queues an assertion names, directly or by their jobs; all of the phase where
-// it names none.
-std::set<std::string> FixturesOf(const Scenario& scenario, const AssertSpec& spec,
-                                 const PhaseRecord& phase) {
-  std::set<std::string> fixtures;
-  const auto add = [&](const std::string& name) {
-    if (const JobSpec* job = scenario.JobInPhase(phase.name, name)) {
-      fixtures.insert(job->queue.fixture);
-    } else if (phase.FindQueue(name) != nullptr) {
-      fixtures.insert(FixtureOfQueue(name));
-    }
-  };
+// The jobs and queues that an assertion names.
+std::set<std::string> NamesIn(const AssertSpec& spec) {
+  std::set<std::string> names;
   const AssertionInfo* info = FindAssertion(spec.kind);
   for (const ParamSpec& param : info == nullptr ? std::span<const ParamSpec>{} : info->params) {
     if (param.refers == ParamRef::kNone || param.refers == ParamRef::kPhase) continue;
     if (!spec.params.Has(param.name)) continue;
     if (param.shape == ParamShape::kOne) {
-      add(spec.params.String(param.name));
+      names.insert(spec.params.String(param.name));
     } else {
-      for (const std::string& name : spec.params.Strings(param.name)) add(name);
+      for (const std::string& name : spec.params.Strings(param.name)) names.insert(name);
+    }
+  }
+  return names;
+}
+
+// The fixtures whose queues an assertion names, directly or by their jobs; all of the phase where
+// it names none.
+std::set<std::string> FixturesOf(const Scenario& scenario, const AssertSpec& spec,
+                                 const PhaseRecord& phase) {
+  std::set<std::string> fixtures;
+  for (const std::string& name : NamesIn(spec)) {
+    if (const JobSpec* job = scenario.JobInPhase(phase.name, name)) {
+      fixtures.insert(job->queue.fixture);
+    } else if (phase.FindQueue(name) != nullptr) {
+      fixtures.insert(FixtureOfQueue(name));
     }
   }
   if (fixtures.empty()) {
     for (const QueueRecord& queue : phase.queues) fixtures.insert(FixtureOfQueue(queue.queue));
   }
   return fixtures;
+}
+
+// Iops or bytes, of one job or of several: what a generator that is short of CPU limits.
+bool IsAboutRate(const AssertSpec& spec) {
+  const auto is = [&](std::string_view key, std::initializer_list<std::string_view> values) {
+    return spec.params.Has(key) &&
+           std::find(values.begin(), values.end(), spec.params.String(key)) != values.end();
+  };
+  return is("metric", {"iops", "bw"}) || is("of", {"iops", "bytes"});
+}
+
+// The phases that an assertion compares the one that it judges with: those it names, or else those
+// in which a job runs alone.
+std::set<std::string> OtherPhases(const Scenario& scenario, const AssertSpec& spec) {
+  constexpr std::array kCompare = {"slowdown", "share", "work_conservation"};
+  std::set<std::string> phases;
+  if (std::find(kCompare.begin(), kCompare.end(), spec.kind) == kCompare.end()) return phases;
+  const AssertionInfo* info = FindAssertion(spec.kind);
+  for (const ParamSpec& param : info == nullptr ? std::span<const ParamSpec>{} : info->params) {
+    if (param.refers != ParamRef::kPhase || !spec.params.Has(param.name)) continue;
+    if (param.shape == ParamShape::kOne) {
+      phases.insert(spec.params.String(param.name));
+    } else {
+      for (const std::string& name : spec.params.Strings(param.name)) phases.insert(name);
+    }
+  }
+  if (!phases.empty()) return phases;
+  for (const JobSpec& job : scenario.jobs) {
+    if (const PhaseSpec* solo = scenario.SoloPhaseOf(job.name)) phases.insert(solo->name);
+  }
+  return phases;
 }
 
 // Why there was no contention on a fixture's tags; empty when it was seen.
@@ -229,6 +269,22 @@ std::optional<Gate> PhaseGate(const Scenario& scenario, const PhaseRecord& phase
   return LittleGate(phase);
 }
 
+std::optional<Gate> GeneratorGate(const Scenario& scenario, const AssertSpec& spec,
+                                  const Record& record, const PhaseRecord& phase) {
+  if (!IsAboutRate(spec)) return std::nullopt;
+  const std::set<std::string> names = NamesIn(spec);
+  std::set<std::string> phases = OtherPhases(scenario, spec);
+  phases.insert(phase.name);
+  for (const PhaseRecord& row : record.phases) {
+    if (phases.count(row.name) == 0) continue;
+    for (const JobRecord& job : row.jobs) {
+      if (!names.empty() && names.count(job.job) + names.count(job.queue) == 0) continue;
+      if (auto why = WhyGeneratorBound(row, job)) return Inconclusive(std::move(*why));
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<Gate> ContentionGate(const Scenario& scenario, const AssertSpec& spec,
                                    const Record& record, const PhaseRecord& phase) {
   if (spec.contention == Contention::kAny) return std::nullopt;
@@ -256,16 +312,17 @@ std::vector<std::pair<std::string, std::string>> PhaseWarnings(const Scenario& s
           fmt::format("{} in phase {} kept {:.1f} I/Os in flight of an iodepth of {}", job.job,
                       phase.name, job.depth_mean, job.iodepth));
     }
-    const auto cpu_ns = static_cast<double>(job.cpu_user_ns + job.cpu_system_ns);
-    if (cpu_ns > kCpuBound * static_cast<double>(phase.window_close_ns)) {
-      warnings.emplace_back(
-          "cpu of " + job.job,
-          fmt::format("{} in phase {} was busy on its CPU for {:.0f}% of the time: "
-                      "it may measure the generator",
-                      job.job, phase.name,
-                      100 * cpu_ns / static_cast<double>(phase.window_close_ns)));
+    const double busy = CpuFraction(phase, job);
+    if (auto why = WhyGeneratorBound(phase, job)) {
+      warnings.emplace_back("cpu of " + job.job, std::move(*why));
+    } else if (busy > kCpuBusy) {
+      warnings.emplace_back("cpu of " + job.job,
+                            fmt::format("{} in phase {} was busy on its CPU for {:.0f}% of the "
+                                        "time: it may measure the generator",
+                                        job.job, phase.name, 100 * busy));
     }
   }
+  for (auto& warning : CounterWarnings(scenario, phase)) warnings.push_back(std::move(warning));
   return warnings;
 }
 

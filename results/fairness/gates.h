@@ -32,6 +32,11 @@ std::optional<Gate> PhaseGate(const Scenario& scenario, const PhaseRecord& phase
 std::optional<Gate> ContentionGate(const Scenario& scenario, const AssertSpec& spec,
                                    const Record& record, const PhaseRecord& phase);
 
+// A rate that is asserted must be the kernel's: shut when a job that the assertion is about, in its
+// phase or in one that it is compared with, was bound by its own generator.
+std::optional<Gate> GeneratorGate(const Scenario& scenario, const AssertSpec& spec,
+                                  const Record& record, const PhaseRecord& phase);
+
 // What a reader should know and what shuts no gate: jobs that did not reach their depth,
 // generators short of CPU, tag counters that disagree. As (what it is about, sentence).
 std::vector<std::pair<std::string, std::string>> PhaseWarnings(const Scenario& scenario,

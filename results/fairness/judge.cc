@@ -72,6 +72,9 @@ std::optional<Gate> FindGate(const JudgeInput& input) {
     if (!gate && phase != nullptr) {
       gate = ContentionGate(*input.scenario, *input.spec, record, *phase);
     }
+    if (!gate && phase != nullptr) {
+      gate = GeneratorGate(*input.scenario, *input.spec, record, *phase);
+    }
     if (!gate || (gravest && gravest->outcome == Outcome::kError)) continue;
     if (gravest && gate->outcome != Outcome::kError) continue;
     gravest = Gate{gate->outcome, WhichRecord(input.records, record) + gate->why};

@@ -135,14 +135,6 @@ std::vector<const JobRecord*> AllJobs(std::span<const Record> records,
   return jobs;
 }
 
-// How the tags of a set were counted: the same for all its queues. Null when they were not.
-const OccupancyRecord* AnyOccupancy(const PhaseRecord& phase, const std::string& fixture) {
-  for (const QueueRecord& queue : phase.queues) {
-    if (queue.occupancy && queue.queue.starts_with(fixture + ":")) return &*queue.occupancy;
-  }
-  return nullptr;
-}
-
 // The first column, then one for each of kColumns.
 TextTable NewTable(const std::string& title) {
   std::vector<Align> aligns(1 + std::size(kColumns), Align::kRight);
@@ -276,43 +268,6 @@ std::string MeasuredSection(const ReportInput& input) {
   });
   if (any_partial) out += "    * cut short: the window is shorter than asked\n";
   return out;
-}
-
-std::string TagSetSection(const ReportInput& input) {
-  TextTable table({Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kRight,
-                   Align::kRight, Align::kLeft},
-                  4);
-  table.Limit(0, 24);
-  table.Shrink(1);
-  table.Row({"phase", "tag set", "demand", "usable", "contended", "active queues", "tags counted"});
-  bool any = false;
-  std::string why_above;
-  for (const std::string& name : PhaseNames(input.records)) {
-    const PhaseRecord& phase = AnyPhase(input.records, name);
-    for (const TagSetPhaseRecord& set : phase.tag_sets) {
-      any = true;
-      const auto users =
-          std::count_if(phase.queues.begin(), phase.queues.end(), [&](const QueueRecord& queue) {
-            return FixtureOfQueue(queue.queue) == set.fixture && queue.demand > 0;
-          });
-      const std::string contended =
-          set.samples == 0 ? "-"
-          : users < 2      ? "one queue alone"
-                           : fmt::format("{} of {} samples", set.samples_contended, set.samples);
-      const OccupancyRecord* occupancy = AnyOccupancy(phase, set.fixture);
-      table.Row({name, set.fixture, std::to_string(set.demand), std::to_string(set.usable_tags),
-                 contended,
-                 set.active_queues_mean ? fmt::format("{:.1f}", *set.active_queues_mean) : "-",
-                 occupancy == nullptr ? "-" : "by " + occupancy->source});
-      // What stands beneath the row above needs no saying again.
-      if (occupancy == nullptr || occupancy->why == why_above) continue;
-      why_above = occupancy->why;
-      for (const std::string& line : WrapText(occupancy->why, kReportColumns - 10)) {
-        table.Line("          " + line);
-      }
-    }
-  }
-  return any ? "Tag sets\n" + table.ToString() : "";
 }
 
 }  // namespace blkfair

@@ -152,6 +152,24 @@ constexpr ParamSpec kJobKeys[] = {
      .min = 0,
      .max = kDayNs,
      .help = "Time from the start of the phase to the job's first I/O"},
+    {.name = "cpus",
+     .type = ParamType::kInt,
+     .shape = ParamShape::kList,
+     .min = 0,
+     .max = 1023,
+     .help = "The CPUs that the job's threads may run on; as blkfair itself unless given"},
+    {.name = "nice",
+     .type = ParamType::kInt,
+     .default_text = "0",
+     .min = -20,
+     .max = 19,
+     .help = "The niceness of the job's threads; 0 leaves it as it is"},
+    {.name = "ioprio",
+     .type = ParamType::kChoice,
+     .default_text = "none",
+     .choices = "none|idle|be/0|be/1|be/2|be/3|be/4|be/5|be/6|be/7|rt/0|rt/1|rt/2|rt/3|rt/4|rt/5|"
+                "rt/6|rt/7",
+     .help = "The I/O priority of the job's threads: class and level; none leaves it as it is"},
 };
 
 constexpr ParamSpec kPhaseKeys[] = {

@@ -51,6 +51,9 @@ struct JobSpec {
   uint64_t seed = 0;           // of this job; mixed with the scenario's seed
   int64_t think_time_ns = 0;   // pause between a completion and the next I/O of that slot
   int64_t start_delay_ns = 0;  // after the phase's start barrier
+  std::vector<uint32_t> cpus;  // that its threads may run on; empty: as blkfair itself
+  int32_t nice = 0;            // 0: as blkfair itself
+  std::string ioprio = "none";
   ParamValues engine_params;   // of that engine's table
   bool operator==(const JobSpec&) const = default;
 };

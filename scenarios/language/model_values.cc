@@ -95,6 +95,11 @@ ParamValues JobValues(const JobSpec& job) {
   values.Set("seed", Signed(job.seed));
   values.Set("think_time", job.think_time_ns);
   values.Set("start_delay", job.start_delay_ns);
+  if (!job.cpus.empty()) {
+    values.Set("cpus", std::vector<int64_t>(job.cpus.begin(), job.cpus.end()));
+  }
+  values.Set("nice", int64_t{job.nice});
+  values.Set("ioprio", job.ioprio);
   return values;
 }
 
@@ -114,6 +119,11 @@ JobSpec JobFrom(const ParamValues& values) {
   job.seed = Unsigned(values, "seed");
   job.think_time_ns = values.Int("think_time");
   job.start_delay_ns = values.Int("start_delay");
+  if (values.Has("cpus")) {
+    for (const int64_t cpu : values.Ints("cpus")) job.cpus.push_back(static_cast<uint32_t>(cpu));
+  }
+  job.nice = static_cast<int32_t>(values.Int("nice"));
+  job.ioprio = values.String("ioprio");
   return job;
 }
 
