@@ -88,7 +88,16 @@ QueueRecord MakeQueueRecord(const JobFigures& figures, uint32_t demand, const Jo
   occupancy.max = static_cast<uint32_t>(std::ceil(figures.tags));
   occupancy.active_mean = figures.tags;
   occupancy.busy_mean = figures.tags;
+  occupancy.service_mean = figures.tags;
+  occupancy.waiting_mean = demand - figures.tags;
   queue.occupancy = occupancy;
+  KernelCountersRecord kernel;
+  kernel.open_at_ns = kRampNs + 40'000;
+  kernel.close_at_ns = kRampNs + kWindowNs + 40'000;
+  kernel.time_is_tag_time = true;
+  kernel.counts = {{"read", queue.ios, 0, queue.bytes,
+                    static_cast<int64_t>(figures.tags * static_cast<double>(kWindowNs))}};
+  queue.kernel = kernel;
   return queue;
 }
 
@@ -170,6 +179,7 @@ PhaseRecord MakePhase(const Scenario& scenario, const std::string& name,
   }
   set.samples_contended = set.demand > kTags ? kSamples : 0;
   phase.tag_sets = {set};
+  phase.sampling = SamplingRecord{kSamples, 8'000'000, 35'000, 410'000, "0"};
   return phase;
 }
 

@@ -10,7 +10,9 @@
 
 #include "base/kernel_fs.h"
 #include "base/tsc.h"
+#include "harness/run/placement.h"
 #include "harness/run/thread_executor.h"
+#include "results/fairness/cross_checks.h"
 
 namespace blkfair {
 namespace {
@@ -173,6 +175,73 @@ TEST(ThreadExecutor, RunsManyClones) {
   ASSERT_EQ(result->jobs.size(), 256u);
   for (const JobRecord& job : result->jobs) EXPECT_GT(job.directions.front().ios, 0u);
   EXPECT_EQ(result->jobs[255].clone, 255u);
+}
+
+TEST(ThreadExecutor, PlacesJobsAsTheySay) {
+  RealScenario scenario;
+  JobSpec& job = scenario.Add("psync", "/dev/zero", 2);
+  const uint32_t cpu = AllowedCpus().front();
+  job.cpus = {cpu};
+  job.nice = 4;
+  job.ioprio = "be/7";
+  const auto result = scenario.Run();
+  ASSERT_TRUE(result) << result.error().message;
+  for (const JobRecord& record : result->jobs) {
+    EXPECT_EQ(record.cpus, std::to_string(cpu));
+    EXPECT_EQ(record.nice, 4);
+    EXPECT_EQ(record.ioprio, "be/7");
+  }
+  job.cpus = {1023};
+  const auto refused = scenario.Run();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::kUsage);
+}
+
+TEST(ThreadExecutor, LooksOnFromWhereNoJobRunsAndTellsWhatItCost) {
+  RealScenario scenario;
+  scenario.plan.sample_interval_ns = 10 * kMs;
+  scenario.Add("psync", "/dev/zero").cpus = {AllowedCpus().front()};
+  std::vector<std::string> order;
+  PhaseHooks hooks;
+  hooks.sample = [&](int64_t) {
+    if (order.empty() || order.back() != "sample") order.push_back("sample");
+  };
+  hooks.window_opens = [&](int64_t at_ns) {
+    order.push_back("open");
+    EXPECT_GE(at_ns, 200 * kMs);
+  };
+  hooks.window_closes = [&](int64_t at_ns) {
+    order.push_back("close");
+    EXPECT_GE(at_ns, 500 * kMs);
+  };
+  const auto result = scenario.Run(hooks);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(order, (std::vector<std::string>{"sample", "open", "sample", "close"}));
+  ASSERT_TRUE(result->sampling);
+  EXPECT_GT(result->sampling->samples, 0u);
+  EXPECT_GT(result->sampling->cpu_ns, 0);
+  EXPECT_GE(result->sampling->time_max_ns, result->sampling->time_mean_ns);
+  std::vector<uint32_t> others = AllowedCpus();
+  if (others.size() > 1) others.erase(others.begin());
+  EXPECT_EQ(result->sampling->cpus, CpuListText(others));
+}
+
+TEST(ThreadExecutor, ANullEngineThatUsesAWholeCpuIsGeneratorBound) {
+  RealScenario scenario;
+  JobSpec& job = scenario.Add("null", "");
+  job.iodepth = 32;
+  auto result = scenario.Run();
+  ASSERT_TRUE(result) << result.error().message;
+  PhaseRecord phase;
+  phase.name = "alone";
+  phase.window_close_ns = result->window_close_ns;
+  JobRecord& record = result->jobs.front();
+  if (record.cpu_user_ns + record.cpu_system_ns < phase.window_close_ns * 96 / 100) {
+    GTEST_SKIP() << "other programs took the CPU from the job";
+  }
+  const std::optional<std::string> why = WhyGeneratorBound(phase, record);
+  ASSERT_TRUE(why) << record.depth_mean;
+  EXPECT_NE(why->find("of 32 I/Os in flight"), std::string::npos) << *why;
 }
 
 TEST(ThreadExecutor, TellsItsClock) {

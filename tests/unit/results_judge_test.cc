@@ -306,6 +306,76 @@ TEST_F(JudgeTest, BusyGeneratorIsAWarning) {
   JobIn(Contended(), "light").cpu_user_ns = 10'500'000'000;
   ASSERT_EQ(Run().warnings.size(), 1U);
   EXPECT_NE(Run().warnings[0].find("generator"), std::string::npos);
+  EXPECT_EQ(Run().exit_code, 0) << "its depth was full: the device was the slower one";
+}
+
+TEST_F(JudgeTest, ARateThatTheGeneratorBoundIsInconclusive) {
+  JobRecord& light = JobIn(Contended(), "light");
+  light.cpu_user_ns = 7'000'000'000;
+  light.cpu_system_ns = 3'800'000'000;
+  light.depth_mean = 0.8;
+  ExpectOutcome(Outcome::kInconclusive, 4,
+                "generator-bound: light used 98% of a CPU in phase contention and kept 0.8 of 1");
+  // Its latency, and the rate of others, are not its generator's.
+  scenario_.asserts = {MakeAssert("slowdown", {"contention"},
+                                  {{"job", "light"}, {"metric", "lat_p99"}, {"max", 9.0}})};
+  EXPECT_EQ(Run().exit_code, 0);
+  ASSERT_EQ(Run().warnings.size(), 1U);
+  scenario_.asserts = {MakeAssert("slowdown", {"contention"},
+                                  {{"job", "heavy"}, {"metric", "iops"}, {"max", 9.0}})};
+  EXPECT_EQ(Run().exit_code, 0);
+}
+
+TEST_F(JudgeTest, TheRateAloneThatASlowdownRefersToMustNotBeTheGeneratorsEither) {
+  JobRecord& light = JobIn(PhaseIn(records_[0], "solo_light"), "light");
+  light.cpu_user_ns = 10'900'000'000;
+  light.depth_mean = 0.5;
+  ExpectOutcome(Outcome::kInconclusive, 4, "in phase solo_light");
+}
+
+TEST_F(JudgeTest, KernelCountersThatAgreeWithinTheIosInFlightAreSilent) {
+  KernelCountsRecord& reads = Contended().queues[0].kernel->counts[0];
+  reads.bytes -= 255 * 4096;
+  EXPECT_TRUE(Run().warnings.empty());
+  // null_blk takes 127 KiB at a time at most: requests are not I/Os.
+  reads.requests *= 2;
+  EXPECT_TRUE(Run().warnings.empty());
+}
+
+TEST_F(JudgeTest, KernelCountersThatDisagreeAreAWarning) {
+  Contended().queues[0].kernel->counts[0].bytes += 300 * 4096;
+  ASSERT_EQ(Run().warnings.size(), 1U);
+  EXPECT_NE(Run().warnings[0].find("pair:0 in phase contention: the kernel counted"),
+            std::string::npos)
+      << Run().warnings[0];
+  EXPECT_EQ(Run().exit_code, 0);
+  JobIn(Contended(), "heavy").errors = {{"read EIO", 100}};
+  EXPECT_TRUE(Run().warnings.empty()) << "failed I/Os are the kernel's too";
+}
+
+TEST_F(JudgeTest, KernelCountersOfADirectionThatNoJobHasAreAWarning) {
+  Contended().queues[1].kernel->counts.push_back({"write", 9, 0, 9 * 4096, 0});
+  ASSERT_EQ(Run().warnings.size(), 1U);
+  EXPECT_NE(Run().warnings[0].find("9 writes of 36KiB, the jobs 0 of 0B"), std::string::npos)
+      << Run().warnings[0];
+}
+
+TEST_F(JudgeTest, KernelCountersSayNothingOfIoThatPassesByThem) {
+  Contended().queues[0].kernel->counts[0].bytes *= 2;
+  scenario_.jobs[0].direct = false;
+  EXPECT_TRUE(Run().warnings.empty());
+  scenario_.jobs[0].direct = true;
+  JobIn(Contended(), "heavy").engine = "io_uring_cmd";
+  EXPECT_TRUE(Run().warnings.empty());
+}
+
+TEST_F(JudgeTest, TagsThatThroughputTimesServiceDoesNotBearOutAreAWarning) {
+  OccupancyRecord& heavy = *Contended().queues[0].occupancy;
+  heavy.service_mean = *heavy.mean * 1.2;
+  EXPECT_TRUE(Run().warnings.empty());
+  heavy.service_mean = *heavy.mean * 2;
+  ASSERT_EQ(Run().warnings.size(), 1U);
+  EXPECT_NE(Run().warnings[0].find("throughput x service"), std::string::npos);
 }
 
 // --- exit codes ---

@@ -56,6 +56,8 @@ offset = "0B"
 seed = 0
 think_time = "0s"
 start_delay = "0s"
+nice = 0
+ioprio = "none"
 fixed_buffers = true
 )";
   EXPECT_EQ(text.substr(0, head.size()), head);
@@ -118,6 +120,7 @@ TEST(ScenarioCanonical, ReadsBackToTheSameScenario) {
       "bs = \"1000B\"\ndirect = false",
       "numjobs = 7\nseed = 9223372036854775807",
       "think_time = \"1.5ms\"\nstart_delay = \"1min\"\nfixed_buffers = false",
+      "cpus = [0, 3]\nnice = -5\nioprio = \"rt/0\"",
       "iodepth = 64\nbatch_submit = 32\nbatch_complete = 64",
   };
   for (const char* job : jobs) {

@@ -338,7 +338,7 @@ TEST(ScenarioProblems, NamesThatDoNotExistOrRepeat) {
        {"1:1: there is no [[phase]]: a scenario needs one at least",
         "25:1: unknown key \"phase\" in [[job]] of psync; its keys: name, queue, rw, rwmixread, "
         "bs, iodepth, batch_submit, batch_complete, numjobs, engine, direct, offset, size, seed, "
-        "think_time, start_delay",
+        "think_time, start_delay, cpus, nice, ioprio",
         R"(28:9: no phase is named "contention")", R"(33:11: no phase is named "contention")"}},
   });
 }
@@ -390,7 +390,7 @@ TEST(ScenarioProblems, ImpossibleCombinations) {
        "engine = \"psync\"\nfixed_buffers = true",
        {"24:1: unknown key \"fixed_buffers\" in [[job]] of psync; its keys: name, queue, rw, "
         "rwmixread, bs, iodepth, batch_submit, batch_complete, numjobs, engine, direct, offset, "
-        "size, seed, think_time, start_delay"}},
+        "size, seed, think_time, start_delay, cpus, nice, ioprio"}},
       {R"(queue = "pair:1")",
        R"(queue = "virtual:1")",
        {R"(23:10: queue "virtual:1" is simulated: engine must be sim, not psync)"}},
