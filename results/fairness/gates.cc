@@ -169,7 +169,8 @@ bool IsAboutRate(const AssertSpec& spec) {
 
 // The phases that an assertion compares the one that it judges with: those it names, or else those
 // in which a job runs alone.
-std::set<std::string> OtherPhases(const Scenario& scenario, const AssertSpec& spec) {
+std::set<std::string> OtherPhases(const Scenario& scenario, const AssertSpec& spec,
+                                  const std::string& phase) {
   constexpr std::array kCompare = {"slowdown", "share", "work_conservation"};
   std::set<std::string> phases;
   if (std::find(kCompare.begin(), kCompare.end(), spec.kind) == kCompare.end()) return phases;
@@ -184,7 +185,7 @@ std::set<std::string> OtherPhases(const Scenario& scenario, const AssertSpec& sp
   }
   if (!phases.empty()) return phases;
   for (const JobSpec& job : scenario.jobs) {
-    if (const PhaseSpec* solo = scenario.SoloPhaseOf(job.name)) phases.insert(solo->name);
+    if (const PhaseSpec* solo = scenario.SoloPhaseOf(job.name, phase)) phases.insert(solo->name);
   }
   return phases;
 }
@@ -273,7 +274,7 @@ std::optional<Gate> GeneratorGate(const Scenario& scenario, const AssertSpec& sp
                                   const Record& record, const PhaseRecord& phase) {
   if (!IsAboutRate(spec)) return std::nullopt;
   const std::set<std::string> names = NamesIn(spec);
-  std::set<std::string> phases = OtherPhases(scenario, spec);
+  std::set<std::string> phases = OtherPhases(scenario, spec, phase.name);
   phases.insert(phase.name);
   for (const PhaseRecord& row : record.phases) {
     if (phases.count(row.name) == 0) continue;
