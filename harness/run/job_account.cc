@@ -93,9 +93,9 @@ void JobAccount::PassOpen(uint32_t in_flight) {
   counts_at_open_ = counts_;
   open_integral_ = DepthIntegral(times_.open_ns, in_flight);
   depth_max_ = in_flight;
-  // What the ramp left in the gap does not count.
+  // What the ramp left in the gap does not count, nor what lies before a step of the clock.
   gap_max_ns_ = 0;
-  gap_from_ns_ = times_.open_ns;
+  gap_from_ns_ = std::max(times_.open_ns, possible_from_ns_);
 }
 
 void JobAccount::PassClose(uint32_t in_flight) {

@@ -48,6 +48,10 @@ Json QueuesJson(const ReportInput& input, const PhaseRecord& phase) {
                       {"demand", queue.demand},
                       {"tags_source", sampled ? Json(queue.occupancy->source) : Json(nullptr)},
                       {"tags_source_why", sampled ? Json(queue.occupancy->why) : Json(nullptr)},
+                      {"tags_by_service",
+                       sampled ? Number(queue.occupancy->service_mean) : Json(nullptr)},
+                      {"waiting", sampled ? Number(queue.occupancy->waiting_mean) : Json(nullptr)},
+                      {"tag_waits", queue.tag_waits ? Json(*queue.tag_waits) : Json(nullptr)},
                       {"metrics", MetricsOf(input, phase.name, queue.queue)}});
   }
   return queues;

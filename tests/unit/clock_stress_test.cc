@@ -218,14 +218,14 @@ TEST_P(ClockStressTrouble, LeavesNoImpossibleTimeAndMakesTheRunSuspect) {
   if (GetParam() == Trouble::kCpusApart && AllowedCpus().size() < 2) {
     GTEST_SKIP() << "one CPU agrees with itself";
   }
-  if (GetParam() == Trouble::kGlitches) {
-    GTEST_SKIP() << "not held yet: a glitch that is over before anyone looks again can close the "
-                    "window early, or escape a job that was not running";
-  }
   const std::vector<Ran> all = RunAll(Lying(GetParam(), HonestTicks()));
+  size_t suspects = 0;
   for (const Ran& ran : all) {
     ExpectPossibleTimes(ran);
+    // A glitch passes by a job that does not read the clock just then.
+    if (GetParam() == Trouble::kGlitches && ran.record.clock_anomalies == 0) continue;
     EXPECT_GT(ran.record.clock_anomalies, 0U);
+    suspects++;
     PhaseRecord phase;
     phase.jobs.push_back(ran.record);
     const std::optional<Gate> gate = PhaseGate(Scenario{}, phase);
@@ -233,6 +233,7 @@ TEST_P(ClockStressTrouble, LeavesNoImpossibleTimeAndMakesTheRunSuspect) {
     EXPECT_EQ(gate->outcome, Outcome::kInconclusive);
     EXPECT_NE(gate->why.find("clock suspect"), std::string::npos) << gate->why;
   }
+  EXPECT_GT(suspects, 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(AllTroubles, ClockStressTrouble,
