@@ -181,7 +181,7 @@ constinit const EngineInfo kLibaioEngineInfo = {
         },
     .synchronous = false,
     .params = {},
-    .create = [](const ParamValues&) -> std::unique_ptr<Engine> {
+    .create = [](const EngineUse&) -> std::unique_ptr<Engine> {
       return std::make_unique<LibaioEngine>();
     },
     .probe = Probe,

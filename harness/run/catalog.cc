@@ -18,6 +18,8 @@ Catalog Gather() {
     part.params = engine->params;
     part.synchronous = engine->synchronous;
     part.direct_only = engine->direct_only;
+    part.trims_async = engine->trims_async;
+    part.trims_by_ioctl = engine->trims_by_ioctl;
     part.check = engine->check;
     catalog.engines.push_back(part);
   }

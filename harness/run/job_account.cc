@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kWatchEveryNs = 100'000'000;
 constexpr const char* kDirectionNames[kDirections] = {"read", "write"};
+constexpr const char* kTrimNames[kDirections] = {"read", "trim"};
 
 }  // namespace
 
@@ -27,7 +28,8 @@ JobAccount::JobAccount(const Shape& shape) : shape_(shape) {
   // One more than are used: for the time after the close.
   series_.resize(static_cast<size_t>(cells) + 1);
   cell_ = series_.data();
-  const bool used[kDirections] = {shape.reads, shape.writes};
+  CHECK(!shape.trims || !(shape.reads || shape.writes));
+  const bool used[kDirections] = {shape.reads, shape.writes || shape.trims};
   for (size_t i = 0; i < kDirections; i++) {
     if (!used[i]) continue;
     directions_[i].emplace();
@@ -155,10 +157,11 @@ void JobAccount::Finish(uint32_t outstanding, JobRecord* record) {
     counts_at_close_ = counts_;
     gap_max_in_window_ns_ = gap_max_ns_;
   }
+  const auto& names = shape_.trims ? kTrimNames : kDirectionNames;
   for (size_t i = 0; i < kDirections; i++) {
     if (directions_[i]) {
       DirectionRecord direction;
-      direction.direction = kDirectionNames[i];
+      direction.direction = names[i];
       direction.ios = directions_[i]->lat.count();
       direction.bytes = direction.ios * shape_.bs_bytes;
       direction.slat = std::move(directions_[i]->slat);
@@ -166,7 +169,7 @@ void JobAccount::Finish(uint32_t outstanding, JobRecord* record) {
       direction.lat = std::move(directions_[i]->lat);
       record->directions.push_back(std::move(direction));
     }
-    const std::string prefix = std::string(kDirectionNames[i]) + " ";
+    const std::string prefix = std::string(names[i]) + " ";
     for (size_t os_errno = 0; os_errno < kErrnos; os_errno++) {
       if (errors_[i][os_errno] == 0) continue;
       record->errors[prefix + ErrnoName(static_cast<int>(os_errno))] = errors_[i][os_errno];

@@ -34,6 +34,7 @@ class JobAccount {
   struct Shape {
     bool reads = true;
     bool writes = false;
+    bool trims = false;  // then every I/O is one: not with the others
     bool has_slat = true;
     uint32_t bs_bytes = 4096;
     int64_t cell_ns = 100'000'000;

@@ -68,6 +68,7 @@ std::string JobHeading(const JobSpec* spec, const JobRecord& job, const Keys& va
     if (varied.count("bs") == 0) {
       heading += fmt::format(" of {}", FormatSize(static_cast<int64_t>(spec->bs_bytes)));
     }
+    if (Trims(spec->rw) && spec->trim == TrimWay::kIoctl) add("trim", "by ioctl");
     if (spec->numjobs > 1) add("numjobs", fmt::format("{} clones", spec->numjobs));
     if (spec->think_time_ns > 0) {
       add("think_time", fmt::format("a pause of {}", FormatDuration(spec->think_time_ns)));

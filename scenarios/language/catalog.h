@@ -23,6 +23,9 @@ struct PartInfo {
   bool synchronous = false;
   // Engines: I/O always passes by the page cache, so direct must be true.
   bool direct_only = false;
+  // Engines: the ways of trimming that there are beside it.
+  bool trims_by_ioctl = true;
+  bool trims_async = false;
   // Fixtures: how many queues these values make, of which queue_key alone is looked at. Null for
   // engines and assertions.
   uint32_t (*queue_count)(const ParamValues&) = nullptr;
