@@ -95,6 +95,8 @@ struct EngineInfo {
   IssueRule (*issue)(const ParamValues& params);
   bool synchronous;          // depth 1 only
   bool direct_only = false;  // knows no page cache
+  // Through the page cache its submitting call does the whole I/O: depth 1 in effect.
+  bool synchronous_buffered = false;
   // The ways of trimming that there are beside it: EngineUse::trims, and engines/discard.h.
   bool trims_async = false;
   bool trims_by_ioctl = true;

@@ -60,6 +60,8 @@ struct JobRecord {
   double depth_mean = 0;     // time mean of I/Os in flight in the window
   uint32_t depth_max = 0;
   uint64_t submit_calls = 0;  // in the window
+  // I/Os handed over in one call, and how many of the calls did so.
+  std::vector<std::pair<uint32_t, uint64_t>> submit_sizes;
   uint64_t reap_calls = 0;
   uint64_t clock_anomalies = 0;            // negative or impossible deltas, counted and left out
   // "read EIO" -> count; short I/O is "read short", page cache not written back "sync EIO".

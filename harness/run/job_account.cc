@@ -28,6 +28,9 @@ JobAccount::JobAccount(const Shape& shape) : shape_(shape) {
   // One more than are used: for the time after the close.
   series_.resize(static_cast<size_t>(cells) + 1);
   cell_ = series_.data();
+  sizes_outside_.resize(shape.batch_submit + 1);
+  sizes_in_window_.resize(shape.batch_submit + 1);
+  sizes_now_ = sizes_outside_.data();
   CHECK(!shape.trims || !(shape.reads || shape.writes));
   const bool used[kDirections] = {shape.reads, shape.writes || shape.trims};
   for (size_t i = 0; i < kDirections; i++) {
@@ -93,6 +96,7 @@ void JobAccount::PassOpen(uint32_t in_flight) {
   part_ = kWindow;
   FindTimedFrom();
   counts_at_open_ = counts_;
+  sizes_now_ = sizes_in_window_.data();
   open_integral_ = DepthIntegral(times_.open_ns, in_flight);
   depth_max_ = in_flight;
   // What the ramp left in the gap does not count.
@@ -103,6 +107,7 @@ void JobAccount::PassOpen(uint32_t in_flight) {
 void JobAccount::PassClose(uint32_t in_flight) {
   part_ = kDrain;
   FindTimedFrom();
+  sizes_now_ = sizes_outside_.data();
   window_integral_ = DepthIntegral(times_.close_ns, in_flight) - open_integral_;
   in_flight_at_close_ = in_flight;
   // The I/O that would have ended this gap is still awaited: the gap is at least this long.
@@ -195,6 +200,11 @@ void JobAccount::Finish(uint32_t outstanding, JobRecord* record) {
   record->depth_max = depth_max_;
   record->submit_calls = counts_at_close_.submit_calls - counts_at_open_.submit_calls;
   record->reap_calls = counts_at_close_.reap_calls - counts_at_open_.reap_calls;
+  if (shape_.batch_submit == 1) sizes_in_window_[1] = record->submit_calls;
+  for (uint32_t ios = 1; ios <= shape_.batch_submit; ios++) {
+    const uint64_t calls = sizes_in_window_[ios];
+    if (calls > 0) record->submit_sizes.emplace_back(ios, calls);
+  }
   record->clock_anomalies = clock_anomalies_;
 }
 

@@ -121,6 +121,19 @@ std::string TooFewSamples(const TagSetPhaseRecord& set, const std::string& fixtu
       fixture, set.samples, kFewestSamples);
 }
 
+// A job that never got as deep as it was meant to be puts nobody to the test. (One that pauses is
+// not meant to.)
+std::optional<Gate> DepthGate(const Scenario& scenario, const PhaseRecord& phase) {
+  for (const JobRecord& job : phase.jobs) {
+    const JobSpec* spec = scenario.FindJob(job.job);
+    if (spec != nullptr && spec->think_time_ns > 0) continue;
+    if (job.depth_max >= job.iodepth) continue;
+    return Broken(fmt::format("{} had {} I/Os in flight at most in phase {}, of an iodepth of {}",
+                              job.job, job.depth_max, phase.name, job.iodepth));
+  }
+  return std::nullopt;
+}
+
 // The fixtures whose queues an assertion names, directly or by their jobs; all of the phase where
 // it names none.
 std::set<std::string> FixturesOf(const Scenario& scenario, const AssertSpec& spec,
@@ -232,6 +245,9 @@ std::optional<Gate> PhaseGate(const Scenario& scenario, const PhaseRecord& phase
 std::optional<Gate> ContentionGate(const Scenario& scenario, const AssertSpec& spec,
                                    const Record& record, const PhaseRecord& phase) {
   if (spec.contention == Contention::kAny) return std::nullopt;
+  if (spec.contention == Contention::kRequired) {
+    if (auto gate = DepthGate(scenario, phase)) return gate;
+  }
   for (const std::string& fixture : FixturesOf(scenario, spec, phase)) {
     if (spec.contention == Contention::kRequired) {
       const std::string why = NoContention(record, phase, fixture);

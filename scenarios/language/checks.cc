@@ -134,6 +134,13 @@ void CheckDepth(const Node& table, const JobSpec& job, const PartInfo& engine, P
                   fmt::format("engine {} is synchronous: depth 1; use numjobs", engine.name));
     return;
   }
+  if (engine.synchronous_buffered && !job.direct && job.iodepth > 1) {
+    problems->Add(
+        PlaceOfKey(table, "iodepth"),
+        fmt::format("engine {} is synchronous while direct is false: depth 1; use numjobs",
+                    engine.name));
+    return;
+  }
   if (job.batch_submit > job.iodepth) {
     problems->Add(
         PlaceOfKey(table, "batch_submit"),

@@ -280,7 +280,20 @@ TEST(JobLoopAccount, CallsAreCountedInTheWindowOnly) {
   crank.FinishAt(1200);
   const JobRecord record = crank.Finish();
   EXPECT_EQ(record.submit_calls, 2u);
+  EXPECT_EQ(record.submit_sizes, (std::vector<std::pair<uint32_t, uint64_t>>{{1, 2}}));
   EXPECT_EQ(record.reap_calls, 2u);
+}
+
+TEST(JobLoopAccount, B15CallsAreToldApartByHowMuchTheyHandOver) {
+  Crank crank({.loop = {.iodepth = 4, .batch_submit = 4, .batch_complete = 1}, .ramp_ns = 0});
+  crank.engine.answers = {3, 0};
+  crank.At(10);
+  crank.Submit();
+  crank.FinishAt(50);  // the fourth goes now, and one more
+  const JobRecord record = crank.Finish();
+  EXPECT_EQ(record.submit_calls, 4u);
+  EXPECT_EQ(record.submit_sizes,
+            (std::vector<std::pair<uint32_t, uint64_t>>{{1, 2}, {3, 1}}));
 }
 
 }  // namespace
