@@ -108,6 +108,7 @@ struct Crank {
     JobAccount::Shape shape;
     shape.reads = Reads(options.rw);
     shape.writes = Writes(options.rw);
+    shape.trims = Trims(options.rw);
     shape.has_slat = HasSlat(options.loop.issue_point);
     shape.bs_bytes = options.loop.bs_bytes;
     shape.batch_submit = options.loop.batch_submit;
