@@ -18,6 +18,7 @@
 
 namespace blkfair {
 
+// Of a job that trims every request is a trim, and its direction kWrite: it changes data.
 enum class Direction : uint8_t { kRead = 0, kWrite = 1 };
 inline constexpr size_t kDirections = 2;
 
@@ -43,6 +44,7 @@ struct EngineOpenArgs {
   uint32_t bs_bytes = 4096;  // the length of every request
   bool direct = true;
   bool writes = false;           // open for writing; otherwise read-only
+  bool trims = false;            // every request is a trim
   std::span<std::byte> buffers;  // iodepth * buffer_stride bytes, page aligned
   size_t buffer_stride = 0;      // slot i's buffer starts at i * buffer_stride
   const ParamValues* params = nullptr;
@@ -72,6 +74,12 @@ class Engine {
   virtual int Sync() { return 0; }
 };
 
+// What of a job decides which code does its I/O.
+struct EngineUse {
+  const ParamValues& params;
+  bool trims = false;  // every request is a trim, which the engine carries out itself
+};
+
 // Where the I/Os of a job count as issued.
 struct IssueRule {
   IssuePoint point;
@@ -87,12 +95,17 @@ struct EngineInfo {
   IssueRule (*issue)(const ParamValues& params);
   bool synchronous;          // depth 1 only
   bool direct_only = false;  // knows no page cache
+  // Through the page cache its submitting call does the whole I/O: depth 1 in effect.
+  bool synchronous_buffered = false;
+  // The ways of trimming that there are beside it: EngineUse::trims, and engines/discard.h.
+  bool trims_async = false;
+  bool trims_by_ioctl = true;
   std::span<const ParamSpec> params;
   // Whether these values register the buffers, which locks them in memory. Null: never.
   bool (*pins_buffers)(const ParamValues& params) = nullptr;
   // An impossible combination of them, as one sentence; empty when fine. May be null.
   std::optional<std::string> (*check)(const ParamValues& params) = nullptr;
-  std::unique_ptr<Engine> (*create)(const ParamValues& params);
+  std::unique_ptr<Engine> (*create)(const EngineUse& use);
   // Whether this kernel and process can run it; kUnmet with the missing piece otherwise. What
   // depends on the queue too is found out by Open.
   Result<void> (*probe)();

@@ -7,9 +7,11 @@
 #include <sys/uio.h>
 
 #include <cerrno>
+#include <new>
 #include <vector>
 
 #include "base/kernel_fs.h"
+#include "engines/discard.h"
 #include "engines/polled_queue.h"
 #include "engines/uring.h"
 #include "engines/uring_options.h"
@@ -44,17 +46,26 @@ class IoUringCmdEngine final : public Engine {
     for (uint32_t slot = 0; slot < args.iodepth; slot++) {
       Prepare(slot, options, args.buffers.data() + slot * args.buffer_stride);
     }
-    return TryOne();
+    RETURN_IF_ERROR(TryOne());
+    if (!args.trims) return {};
+    RETURN_IF_ERROR(RequireDiscards(KernelFs(KernelRoots::Real()), *args.queue, args.bs_bytes));
+    ranges_.resize(args.iodepth);
+    for (uint32_t slot = 0; slot < args.iodepth; slot++) PrepareTrim(slot, options, args);
+    return {};
   }
 
   int Submit(std::span<const IoOp> ops) override {
     Uring::Batch batch = ring_.NextBatch();
     for (const IoOp& op : ops) {
-      nvme_uring_cmd& command = CommandOf(op.slot);
       const uint64_t lba = op.offset_bytes >> target_.lba_shift;
-      command.opcode = op.direction == Direction::kRead ? kNvmeRead : kNvmeWrite;
-      command.cdw10 = static_cast<uint32_t>(lba);
-      command.cdw11 = static_cast<uint32_t>(lba >> 32);
+      if (!ranges_.empty()) {
+        ranges_[op.slot]->lba = lba;
+      } else {
+        nvme_uring_cmd& command = CommandOf(op.slot);
+        command.opcode = op.direction == Direction::kRead ? kNvmeRead : kNvmeWrite;
+        command.cdw10 = static_cast<uint32_t>(lba);
+        command.cdw11 = static_cast<uint32_t>(lba >> 32);
+      }
       batch.Put(op.slot);
     }
     return ring_.Submit<kMode>(static_cast<uint32_t>(ops.size()));
@@ -97,6 +108,23 @@ class IoUringCmdEngine final : public Engine {
     command.data_len = 1;  // vectors
   }
 
+  // Everything but the place, of one range, which the slot's buffer carries.
+  void PrepareTrim(uint32_t slot, const UringOptions& options, const EngineOpenArgs& args) {
+    std::byte* const buffer = args.buffers.data() + slot * args.buffer_stride;
+    const NvmeRange range = {.attributes = 0, .blocks = bs_bytes_ >> target_.lba_shift, .lba = 0};
+    ranges_[slot] = new (buffer) NvmeRange(range);
+    nvme_uring_cmd& command = CommandOf(slot);
+    command.opcode = kNvmeDatasetManagement;
+    command.cdw10 = 0;  // ranges less one
+    command.cdw11 = kNvmeDeallocate;
+    command.cdw12 = 0;
+    if (options.nonvectored) {
+      command.data_len = sizeof range;
+    } else {
+      vectors_[slot].iov_len = sizeof range;
+    }
+  }
+
   // Whether this process may pass commands, and whether the driver takes them from a ring, shows
   // when one is passed only.
   Result<void> TryOne() {
@@ -125,7 +153,8 @@ class IoUringCmdEngine final : public Engine {
   NvmeTarget target_;
   Uring ring_;
   uint32_t bs_bytes_ = 0;
-  std::vector<iovec> vectors_;  // by slot
+  std::vector<iovec> vectors_;      // by slot
+  std::vector<NvmeRange*> ranges_;  // by slot, in the buffers; empty unless the job trims
 };
 
 }  // namespace
@@ -151,11 +180,12 @@ constinit const EngineInfo kIoUringCmdEngineInfo = {
     .issue = UringIssue,
     .synchronous = false,
     .direct_only = true,
+    .trims_async = true,
     .params = kUringParams,
     .pins_buffers = UringPinsBuffers,
     .check = CheckUringOptions,
-    .create = [](const ParamValues& params) -> std::unique_ptr<Engine> {
-      return MakeIoUringCmdEngine(params, [](const EngineOpenArgs& args) {
+    .create = [](const EngineUse& use) -> std::unique_ptr<Engine> {
+      return MakeIoUringCmdEngine(use.params, [](const EngineOpenArgs& args) {
         return OpenNvmeTarget(KernelFs(KernelRoots::Real()), *args.queue, args.writes);
       });
     },

@@ -11,6 +11,7 @@
 #include "engines/polled_queue.h"
 #include "engines/target_file.h"
 #include "engines/uring.h"
+#include "engines/uring_discard.h"
 #include "engines/uring_options.h"
 
 namespace blkfair {
@@ -100,8 +101,9 @@ std::unique_ptr<Engine> CreateWith(const UringOptions& options) {
   return std::make_unique<IoUringEngine<UringMode{}, kVectored>>();
 }
 
-std::unique_ptr<Engine> Create(const ParamValues& params) {
-  const UringOptions options = UringOptionsOf(params);
+std::unique_ptr<Engine> Create(const EngineUse& use) {
+  if (use.trims) return MakeUringDiscardEngine(use.params);
+  const UringOptions options = UringOptionsOf(use.params);
   return options.nonvectored ? CreateWith<false>(options) : CreateWith<true>(options);
 }
 
@@ -113,6 +115,7 @@ constinit const EngineInfo kIoUringEngineInfo = {
     .help = "Batched I/O through one ring; a request that finds no tag waits in a kernel worker",
     .issue = UringIssue,
     .synchronous = false,
+    .trims_async = true,
     .params = kUringParams,
     .pins_buffers = UringPinsBuffers,
     .check = CheckUringOptions,

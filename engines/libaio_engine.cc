@@ -191,8 +191,9 @@ constinit const EngineInfo kLibaioEngineInfo = {
                            "after io_submit returned: waiting for a tag is slat"};
         },
     .synchronous = false,
+    .synchronous_buffered = true,  // io_submit(2) calls the file's read_iter, which fills the cache
     .params = {},
-    .create = [](const ParamValues&) -> std::unique_ptr<Engine> {
+    .create = [](const EngineUse&) -> std::unique_ptr<Engine> {
       return std::make_unique<LibaioEngine>();
     },
     .probe = Probe,

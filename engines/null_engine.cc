@@ -53,8 +53,10 @@ constinit const EngineInfo kNullEngineInfo = {
           return IssueRule{IssuePoint::kAfterSubmit, "after the (empty) submit returned"};
         },
     .synchronous = false,
+    .trims_async = true,
+    .trims_by_ioctl = false,
     .params = {},
-    .create = [](const ParamValues&) -> std::unique_ptr<Engine> {
+    .create = [](const EngineUse&) -> std::unique_ptr<Engine> {
       return std::make_unique<NullEngine>();
     },
     .probe = []() -> Result<void> { return {}; },

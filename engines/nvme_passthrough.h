@@ -17,6 +17,16 @@ namespace blkfair {
 
 inline constexpr uint8_t kNvmeWrite = 0x01;
 inline constexpr uint8_t kNvmeRead = 0x02;
+inline constexpr uint8_t kNvmeDatasetManagement = 0x09;
+inline constexpr uint32_t kNvmeDeallocate = 1 << 2;  // of its dword 11
+
+// One range of a Dataset Management command.
+struct NvmeRange {
+  uint32_t attributes;
+  uint32_t blocks;
+  uint64_t lba;
+};
+static_assert(sizeof(NvmeRange) == 16);
 
 // A namespace that is open for passthrough.
 struct NvmeTarget {

@@ -31,7 +31,7 @@ constinit const EngineInfo kPsyncEngineInfo = {
         },
     .synchronous = true,
     .params = {},
-    .create = [](const ParamValues&) -> std::unique_ptr<Engine> {
+    .create = [](const EngineUse&) -> std::unique_ptr<Engine> {
       return std::make_unique<SyncEngine<PreadCall>>();
     },
     .probe = []() -> Result<void> { return {}; },

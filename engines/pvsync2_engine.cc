@@ -49,7 +49,7 @@ constinit const EngineInfo kPvsync2EngineInfo = {
         },
     .synchronous = true,
     .params = kParams,
-    .create = [](const ParamValues&) -> std::unique_ptr<Engine> {
+    .create = [](const EngineUse&) -> std::unique_ptr<Engine> {
       return std::make_unique<SyncEngine<Preadv2Call>>();
     },
     .probe = []() -> Result<void> { return {}; },

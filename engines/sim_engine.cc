@@ -48,8 +48,10 @@ constinit const EngineInfo kSimEngineInfo = {
                            "when the request entered the simulated queue: slat is absent"};
         },
     .synchronous = false,
+    .trims_async = true,
+    .trims_by_ioctl = false,
     .params = {},
-    .create = [](const ParamValues&) -> std::unique_ptr<Engine> {
+    .create = [](const EngineUse&) -> std::unique_ptr<Engine> {
       return std::make_unique<SimEngine>();
     },
     .probe = []() -> Result<void> { return {}; },

@@ -20,13 +20,16 @@ inline constexpr int kRecordSchema = 1;
 
 // I/O of one direction within the window.
 struct DirectionRecord {
-  std::string direction;  // "read" | "write"
+  std::string direction;  // "read" | "write"; "trim" alone
   uint64_t ios = 0;       // completed without error, in the window
   uint64_t bytes = 0;
   std::optional<LatencyStats> slat;  // absent where the engine does not measure it
   LatencyStats clat;
   LatencyStats lat;
 };
+
+// No data moves in a trim, so that trims are never added to reads and writes.
+inline bool IsTrim(const DirectionRecord& record) { return record.direction == "trim"; }
 
 // One cell of a time series: completions between cell_start and cell_start + window_ns.
 struct SeriesCell {
@@ -43,7 +46,7 @@ struct JobRecord {
   uint32_t clone = 0;  // 0 .. numjobs-1
   std::string queue;   // "FIXTURE:INDEX"
   std::string engine;
-  std::string issue_point;  // where issue is stamped: EngineInfo::issue_doc
+  std::string issue_point;  // where issue is stamped: IssueRule::doc
   uint32_t iodepth = 0;
   std::vector<DirectionRecord> directions;  // only those the job uses
   std::vector<SeriesCell> series;           // the whole phase from the barrier on, ramp included
@@ -57,9 +60,12 @@ struct JobRecord {
   double depth_mean = 0;     // time mean of I/Os in flight in the window
   uint32_t depth_max = 0;
   uint64_t submit_calls = 0;  // in the window
+  // I/Os handed over in one call, and how many of the calls did so.
+  std::vector<std::pair<uint32_t, uint64_t>> submit_sizes;
   uint64_t reap_calls = 0;
   uint64_t clock_anomalies = 0;            // negative or impossible deltas, counted and left out
-  std::map<std::string, uint64_t> errors;  // "read EIO" -> count; short I/O is "read short"
+  // "read EIO" -> count; short I/O is "read short", page cache not written back "sync EIO".
+  std::map<std::string, uint64_t> errors;
   std::string cpus;    // that its thread was allowed to run on, read back: "0-3,8"; empty for sim
   int32_t nice = 0;    // read back
   std::string ioprio;  // read back: "none", "idle", "be/4", "rt/0"
@@ -110,10 +116,10 @@ struct KernelCountersRecord {
 struct QueueRecord {
   std::string queue;    // "FIXTURE:INDEX"
   uint32_t demand = 0;  // sum over its jobs of iodepth * numjobs
-  uint64_t ios = 0;     // in the window, all jobs
+  uint64_t ios = 0;     // in the window, all jobs but those that trim
   uint64_t bytes = 0;
   int64_t gap_max_ns = 0;          // longest time without a completion of any job
-  std::vector<SeriesCell> series;  // sum of its jobs
+  std::vector<SeriesCell> series;  // sum of these jobs
   std::optional<OccupancyRecord> occupancy;
   std::optional<KernelCountersRecord> kernel;
   std::string kernel_absent;  // why there are none of them; empty when there are

@@ -17,7 +17,10 @@ Catalog Gather() {
     part.help = engine->help;
     part.params = engine->params;
     part.synchronous = engine->synchronous;
+    part.synchronous_buffered = engine->synchronous_buffered;
     part.direct_only = engine->direct_only;
+    part.trims_async = engine->trims_async;
+    part.trims_by_ioctl = engine->trims_by_ioctl;
     part.check = engine->check;
     catalog.engines.push_back(part);
   }

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kWatchEveryNs = 100'000'000;
 constexpr const char* kDirectionNames[kDirections] = {"read", "write"};
+constexpr const char* kTrimNames[kDirections] = {"read", "trim"};
 
 }  // namespace
 
@@ -27,7 +28,11 @@ JobAccount::JobAccount(const Shape& shape) : shape_(shape) {
   // One more than are used: for the time after the close.
   series_.resize(static_cast<size_t>(cells) + 1);
   cell_ = series_.data();
-  const bool used[kDirections] = {shape.reads, shape.writes};
+  sizes_outside_.resize(shape.batch_submit + 1);
+  sizes_in_window_.resize(shape.batch_submit + 1);
+  sizes_now_ = sizes_outside_.data();
+  CHECK(!shape.trims || !(shape.reads || shape.writes));
+  const bool used[kDirections] = {shape.reads, shape.writes || shape.trims};
   for (size_t i = 0; i < kDirections; i++) {
     if (!used[i]) continue;
     directions_[i].emplace();
@@ -91,6 +96,7 @@ void JobAccount::PassOpen(uint32_t in_flight) {
   part_ = kWindow;
   FindTimedFrom();
   counts_at_open_ = counts_;
+  sizes_now_ = sizes_in_window_.data();
   open_integral_ = DepthIntegral(times_.open_ns, in_flight);
   depth_max_ = in_flight;
   // What the ramp left in the gap does not count, nor what lies before a step of the clock.
@@ -101,6 +107,7 @@ void JobAccount::PassOpen(uint32_t in_flight) {
 void JobAccount::PassClose(uint32_t in_flight) {
   part_ = kDrain;
   FindTimedFrom();
+  sizes_now_ = sizes_outside_.data();
   window_integral_ = DepthIntegral(times_.close_ns, in_flight) - open_integral_;
   in_flight_at_close_ = in_flight;
   // The I/O that would have ended this gap is still awaited: the gap is at least this long.
@@ -155,10 +162,11 @@ void JobAccount::Finish(uint32_t outstanding, JobRecord* record) {
     counts_at_close_ = counts_;
     gap_max_in_window_ns_ = gap_max_ns_;
   }
+  const auto& names = shape_.trims ? kTrimNames : kDirectionNames;
   for (size_t i = 0; i < kDirections; i++) {
     if (directions_[i]) {
       DirectionRecord direction;
-      direction.direction = kDirectionNames[i];
+      direction.direction = names[i];
       direction.ios = directions_[i]->lat.count();
       direction.bytes = direction.ios * shape_.bs_bytes;
       direction.slat = std::move(directions_[i]->slat);
@@ -166,7 +174,7 @@ void JobAccount::Finish(uint32_t outstanding, JobRecord* record) {
       direction.lat = std::move(directions_[i]->lat);
       record->directions.push_back(std::move(direction));
     }
-    const std::string prefix = std::string(kDirectionNames[i]) + " ";
+    const std::string prefix = std::string(names[i]) + " ";
     for (size_t os_errno = 0; os_errno < kErrnos; os_errno++) {
       if (errors_[i][os_errno] == 0) continue;
       record->errors[prefix + ErrnoName(static_cast<int>(os_errno))] = errors_[i][os_errno];
@@ -192,6 +200,11 @@ void JobAccount::Finish(uint32_t outstanding, JobRecord* record) {
   record->depth_max = depth_max_;
   record->submit_calls = counts_at_close_.submit_calls - counts_at_open_.submit_calls;
   record->reap_calls = counts_at_close_.reap_calls - counts_at_open_.reap_calls;
+  if (shape_.batch_submit == 1) sizes_in_window_[1] = record->submit_calls;
+  for (uint32_t ios = 1; ios <= shape_.batch_submit; ios++) {
+    const uint64_t calls = sizes_in_window_[ios];
+    if (calls > 0) record->submit_sizes.emplace_back(ios, calls);
+  }
   record->clock_anomalies = clock_anomalies_;
 }
 

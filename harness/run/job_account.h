@@ -34,8 +34,10 @@ class JobAccount {
   struct Shape {
     bool reads = true;
     bool writes = false;
+    bool trims = false;  // then every I/O is one: not with the others
     bool has_slat = true;
     uint32_t bs_bytes = 4096;
+    uint32_t batch_submit = 1;
     int64_t cell_ns = 100'000'000;
     int64_t length_ns = 0;  // from the barrier to the window's close
   };
@@ -74,6 +76,8 @@ class JobAccount {
   void Dropped(uint32_t count) { in_flight_at_close_ -= count; }
 
   void CountSubmitCall() { counts_.submit_calls++; }
+  // It handed over so many; only of jobs whose batch_submit is not 1.
+  void CountSubmitSize(uint32_t ios) { sizes_now_[ios]++; }
   void CountReapCall() { counts_.reap_calls++; }
 
   // One reaped batch, all stamped now_ns (Advance was called with it): BeginBatch, then Add or
@@ -231,6 +235,10 @@ class JobAccount {
   Counts counts_;
   Counts counts_at_open_;
   Counts counts_at_close_;
+  // Calls by how many they handed over, up to batch_submit, outside the window and in it.
+  std::vector<uint64_t> sizes_outside_;
+  std::vector<uint64_t> sizes_in_window_;
+  uint64_t* sizes_now_ = nullptr;  // one of the two
   std::array<std::optional<DirectionAccount>, kDirections> directions_;
   std::array<DirectionAccount*, kDirections> by_direction_ = {};  // into directions_
   std::array<std::array<uint64_t, kErrnos>, kDirections> errors_ = {};

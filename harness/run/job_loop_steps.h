@@ -193,6 +193,7 @@ bool JobLoop<ClockT, ObserverT>::SubmitPending() {
     }
     CHECK(kOne || static_cast<uint32_t>(taken) <= offered);
     const uint32_t count = kOne ? 1 : static_cast<uint32_t>(taken);
+    if (!kOne) account_->CountSubmitSize(count);
     Slot* const slots = slots_.data();
     for (uint32_t i = 0; i < count; i++) {
       const uint32_t index = kOne ? 0 : ops[i].slot;

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "engines/discard.h"
 #include "engines/engine_table.h"
 
 namespace blkfair {
@@ -28,11 +29,14 @@ Result<JobSetup> SetUpJob(const PhasePlan& phase, const JobPlan& plan) {
     return Fail(ErrorKind::kUsage,
                 fmt::format("job {}: there is no engine \"{}\"", spec.name, spec.engine));
   }
-  if (setup.engine->synchronous && spec.iodepth != 1) {
-    return Fail(ErrorKind::kUsage,
-                fmt::format("job {}: engine {} is synchronous, so iodepth = {} cannot be reached "
-                            "(use iodepth = 1 and numjobs = {})",
-                            spec.name, spec.engine, spec.iodepth, spec.iodepth));
+  setup.trims_by_ioctl = Trims(spec.rw) && spec.trim == TrimWay::kIoctl;
+  if ((setup.engine->synchronous || setup.trims_by_ioctl) && spec.iodepth != 1) {
+    return Fail(
+        ErrorKind::kUsage,
+        fmt::format("job {}: {} is synchronous, so iodepth = {} cannot be reached (use "
+                    "iodepth = 1 and numjobs = {})",
+                    spec.name, setup.trims_by_ioctl ? "a trim by ioctl" : "engine " + spec.engine,
+                    spec.iodepth, spec.iodepth));
   }
   if (spec.direct && kPageBytes % std::max(plan.queue->dma_alignment_bytes, 1u) != 0) {
     return Fail(
@@ -46,15 +50,17 @@ Result<JobSetup> SetUpJob(const PhasePlan& phase, const JobPlan& plan) {
   setup.config.batch_submit = std::min(spec.batch_submit, spec.iodepth);
   setup.config.batch_complete = std::min(spec.batch_complete, spec.iodepth);
   setup.config.bs_bytes = static_cast<uint32_t>(spec.bs_bytes);
-  setup.issue = setup.engine->issue(spec.engine_params);
+  setup.issue = setup.trims_by_ioctl ? kDiscardIssue : setup.engine->issue(spec.engine_params);
   setup.config.issue_point = setup.issue.point;
   setup.config.think_time_ns = spec.think_time_ns;
   setup.config.start_delay_ns = spec.start_delay_ns;
   setup.config.drain_limit_ns = phase.drain_limit_ns;
   setup.shape.reads = Reads(spec.rw);
   setup.shape.writes = Writes(spec.rw);
+  setup.shape.trims = Trims(spec.rw);
   setup.shape.has_slat = HasSlat(setup.issue.point);
   setup.shape.bs_bytes = setup.config.bs_bytes;
+  setup.shape.batch_submit = setup.config.batch_submit;
   setup.shape.cell_ns = phase.series_cell_ns;
   setup.shape.length_ns = phase.ramp_ns + phase.runtime_ns;
   return setup;
@@ -65,6 +71,11 @@ Result<JobSetup> SetUpJob(const PhasePlan& phase, const JobPlan& plan) {
 std::string JobSetup::Name() const {
   if (plan.spec->numjobs <= 1) return fmt::format("job {}", plan.spec->name);
   return fmt::format("job {} (clone {})", plan.spec->name, plan.clone);
+}
+
+std::unique_ptr<Engine> JobSetup::MakeEngine() const {
+  if (trims_by_ioctl) return MakeDiscardEngine();
+  return engine->create({plan.spec->engine_params, Trims(plan.spec->rw)});
 }
 
 Result<std::vector<JobSetup>> SetUpJobs(const PhasePlan& plan) {
@@ -115,7 +126,8 @@ EngineOpenArgs OpenArgsOf(const JobSetup& setup, const IoBuffers& buffers, SimPo
   args.iodepth = spec.iodepth;
   args.bs_bytes = static_cast<uint32_t>(spec.bs_bytes);
   args.direct = spec.direct;
-  args.writes = Writes(spec.rw);
+  args.writes = Writes(spec.rw) || Trims(spec.rw);
+  args.trims = Trims(spec.rw);
   args.buffers = buffers.bytes();
   args.buffer_stride = buffers.stride();
   args.params = &spec.engine_params;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,7 @@ namespace blkfair {
 struct JobSetup {
   JobPlan plan;
   const EngineInfo* engine = nullptr;
+  bool trims_by_ioctl = false;  // instead of the engine's own requests
   IssueRule issue = {};
   Workload workload;
   JobLoopConfig config;
@@ -27,6 +29,8 @@ struct JobSetup {
 
   // "job heavy (clone 2)", for messages.
   std::string Name() const;
+  // What does the clone's I/O.
+  std::unique_ptr<Engine> MakeEngine() const;
 };
 
 // Every clone of the plan; kUsage for the first that cannot be run as asked.

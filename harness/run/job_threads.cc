@@ -114,7 +114,7 @@ Result<void> JobThreads::Work(Worker* worker) {
   RETURN_IF_ERROR(PlaceThisThread(spec));
   ASSIGN_OR_RETURN(IoBuffers buffers, IoBuffers::Take(spec.iodepth, spec.bs_bytes));
   if (Writes(spec.rw)) buffers.Fill(setup.plan.seed);
-  const std::unique_ptr<Engine> engine = setup.engine->create(spec.engine_params);
+  const std::unique_ptr<Engine> engine = setup.MakeEngine();
   RETURN_IF_ERROR(engine->Open(OpenArgsOf(setup, buffers, nullptr)));
   return std::visit(
       [&](const auto& clock) { return RunLoop(worker, engine.get(), &buffers, clock); }, clock_);

@@ -25,12 +25,13 @@ QueueRecord RecordOf(const Queue& queue, const std::vector<JobRecord>& jobs) {
   for (const JobRecord& job : jobs) {
     if (job.queue != record.queue) continue;
     record.demand += job.iodepth;
+    record.gap_max_ns = first ? job.gap_max_ns : std::min(record.gap_max_ns, job.gap_max_ns);
+    first = false;
+    if (!job.directions.empty() && IsTrim(job.directions.front())) continue;
     for (const DirectionRecord& direction : job.directions) {
       record.ios += direction.ios;
       record.bytes += direction.bytes;
     }
-    record.gap_max_ns = first ? job.gap_max_ns : std::min(record.gap_max_ns, job.gap_max_ns);
-    first = false;
     AddSeries(job.series, &record.series);
   }
   return record;

@@ -17,7 +17,7 @@ namespace {
 Result<void> CheckAioLimit(const KernelFs& fs, const std::vector<JobSetup>& jobs) {
   int64_t need = 0;
   for (const JobSetup& job : jobs) {
-    if (job.engine->name == "libaio") need += job.config.iodepth;
+    if (job.engine->name == "libaio" && !job.trims_by_ioctl) need += job.config.iodepth;
   }
   if (need == 0) return {};
   const std::string folder = fs.roots().proc + "/sys/fs/";
@@ -51,7 +51,8 @@ Result<void> CheckLockedMemory(const KernelFs& fs, const std::vector<JobSetup>& 
   std::string_view engine;
   for (const JobSetup& job : jobs) {
     const JobSpec& spec = *job.plan.spec;
-    if (job.engine->pins_buffers == nullptr || !job.engine->pins_buffers(spec.engine_params)) {
+    if (job.trims_by_ioctl || job.engine->pins_buffers == nullptr ||
+        !job.engine->pins_buffers(spec.engine_params)) {
       continue;
     }
     engine = job.engine->name;

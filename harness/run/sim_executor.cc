@@ -96,7 +96,7 @@ Result<void> SimPhase::OpenJob(JobSetup setup) {
   SimJob job;
   job.port = world_->AddPort(world_->AddQueue(queue), setup.plan.spec->iodepth, setup.plan.seed,
                              static_cast<uint32_t>(jobs_.size()));
-  job.engine = setup.engine->create(setup.plan.spec->engine_params);
+  job.engine = setup.MakeEngine();
   RETURN_IF_ERROR(job.engine->Open(OpenArgsOf(setup, IoBuffers(), job.port)));
   job.account = std::make_unique<JobAccount>(setup.shape);
   job.loop = std::make_unique<JobLoop<ManualClockView>>(setup.config, setup.workload,

@@ -17,8 +17,8 @@ namespace {
 constexpr uint64_t kBsMax = uint64_t{1} << 30;
 
 uint64_t ReadThreshold(const JobSpec& spec) {
-  if (!Writes(spec.rw)) return uint64_t{1} << 32;
   if (!Reads(spec.rw)) return 0;
+  if (!Writes(spec.rw)) return uint64_t{1} << 32;
   return (uint64_t{spec.rwmixread_percent} << 32) / 100;
 }
 

@@ -124,6 +124,19 @@ std::string TooFewSamples(const TagSetPhaseRecord& set, const std::string& fixtu
       fixture, set.samples, kFewestSamples);
 }
 
+// A job that never got as deep as it was meant to be puts nobody to the test. (One that pauses is
+// not meant to.)
+std::optional<Gate> DepthGate(const Scenario& scenario, const PhaseRecord& phase) {
+  for (const JobRecord& job : phase.jobs) {
+    const JobSpec* spec = scenario.FindJob(job.job);
+    if (spec != nullptr && spec->think_time_ns > 0) continue;
+    if (job.depth_max >= job.iodepth) continue;
+    return Broken(fmt::format("{} had {} I/Os in flight at most in phase {}, of an iodepth of {}",
+                              job.job, job.depth_max, phase.name, job.iodepth));
+  }
+  return std::nullopt;
+}
+
 // The jobs and queues that an assertion names.
 std::set<std::string> NamesIn(const AssertSpec& spec) {
   std::set<std::string> names;
@@ -289,6 +302,9 @@ std::optional<Gate> GeneratorGate(const Scenario& scenario, const AssertSpec& sp
 std::optional<Gate> ContentionGate(const Scenario& scenario, const AssertSpec& spec,
                                    const Record& record, const PhaseRecord& phase) {
   if (spec.contention == Contention::kAny) return std::nullopt;
+  if (spec.contention == Contention::kRequired) {
+    if (auto gate = DepthGate(scenario, phase)) return gate;
+  }
   for (const std::string& fixture : FixturesOf(scenario, spec, phase)) {
     if (spec.contention == Contention::kRequired) {
       const std::string why = NoContention(record, phase, fixture);

@@ -152,11 +152,13 @@ const MetricInfo& MetricByName(std::string_view name) {
 
 std::optional<Subject> FindSubject(const PhaseRecord& phase, std::string_view name) {
   Subject subject{std::string(name), &phase, phase.FindQueue(name), {}};
+  std::vector<const JobRecord*> trimming;  // the queue: told by it if nothing else is there
   for (const JobRecord& job : phase.jobs) {
-    if (subject.queue != nullptr ? job.queue == name : job.job == name) {
-      subject.jobs.push_back(&job);
-    }
+    if (subject.queue != nullptr ? job.queue != name : job.job != name) continue;
+    const bool trims = !job.directions.empty() && IsTrim(job.directions.front());
+    (trims ? trimming : subject.jobs).push_back(&job);
   }
+  if (subject.jobs.empty()) subject.jobs = std::move(trimming);
   if (subject.jobs.empty()) return std::nullopt;
   return subject;
 }

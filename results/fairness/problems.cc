@@ -41,6 +41,13 @@ std::vector<const JobSpec*> JobsNamed(const Scenario& scenario, const PhaseSpec&
   return jobs;
 }
 
+// The engine, and what about the job moves the moment at which it stamps issue.
+std::string EngineWithIssue(const JobSpec& job) {
+  if (Trims(job.rw) && job.trim == TrimWay::kIoctl) return "trim by ioctl";
+  const bool sqpoll = job.engine_params.Has("sqpoll") && job.engine_params.Bool("sqpoll");
+  return sqpoll ? job.engine + " with sqpoll" : job.engine;
+}
+
 void FindProblemsInPhase(const Scenario& scenario, const AssertSpec& spec,
                          const AssertionInfo& info, const PhaseSpec& phase,
                          std::vector<std::string>* problems) {
@@ -53,7 +60,7 @@ void FindProblemsInPhase(const Scenario& scenario, const AssertSpec& spec,
       continue;
     }
     const std::vector<const JobSpec*> jobs = JobsNamed(scenario, phase, name);
-    for (const JobSpec* job : jobs) engines.insert(job->engine);
+    for (const JobSpec* job : jobs) engines.insert(EngineWithIssue(*job));
     if (jobs.empty()) {
       problems->push_back(fmt::format("{} has no part in phase {}", name, phase.name));
     }

@@ -68,6 +68,11 @@ std::string JobHeading(const JobSpec* spec, const JobRecord& job, const Keys& va
     if (varied.count("bs") == 0) {
       heading += fmt::format(" of {}", FormatSize(static_cast<int64_t>(spec->bs_bytes)));
     }
+    if (Trims(spec->rw) && spec->trim == TrimWay::kIoctl) add("trim", "by ioctl");
+    if (spec->batch_submit > 1 || spec->batch_complete > 1) {
+      add("batch_submit",
+          fmt::format("batches of {}/{}", spec->batch_submit, spec->batch_complete));
+    }
     if (spec->numjobs > 1) add("numjobs", fmt::format("{} clones", spec->numjobs));
     if (spec->think_time_ns > 0) {
       add("think_time", fmt::format("a pause of {}", FormatDuration(spec->think_time_ns)));
@@ -133,6 +138,29 @@ std::vector<const JobRecord*> AllJobs(std::span<const Record> records,
     }
   }
   return jobs;
+}
+
+// Which jobs have clat from the same moment on, where that is not so for all of them.
+std::string ClatNote(const std::vector<const JobRecord*>& jobs) {
+  std::vector<std::pair<std::string, std::string>> points;  // where issue is stamped, whose
+  for (const JobRecord* job : jobs) {
+    const auto same = std::find_if(points.begin(), points.end(), [&](const auto& point) {
+      return point.first == job->issue_point;
+    });
+    if (same != points.end()) {
+      same->second += ", " + job->job;
+    } else {
+      points.emplace_back(job->issue_point, job->job);
+    }
+  }
+  if (points.size() < 2) return {};
+  std::string note = "    clat of these jobs cannot be compared, lat can: issue is stamped\n";
+  for (const auto& [point, whose] : points) {
+    for (const std::string& line : WrapText(point + " (" + whose + ")", kReportColumns - 6)) {
+      note += "      " + line + "\n";
+    }
+  }
+  return note;
 }
 
 // The first column, then one for each of kColumns.
@@ -267,7 +295,7 @@ std::string MeasuredSection(const ReportInput& input) {
     return AnyPhase(input.records, name).partial;
   });
   if (any_partial) out += "    * cut short: the window is shorter than asked\n";
-  return out;
+  return out + ClatNote(AllJobs(input.records, phases));
 }
 
 }  // namespace blkfair

@@ -21,8 +21,13 @@ struct PartInfo {
   std::span<const ParamSpec> params;
   // Engines: one I/O at a time, so iodepth must be 1.
   bool synchronous = false;
+  // Engines: the same, while direct is false.
+  bool synchronous_buffered = false;
   // Engines: I/O always passes by the page cache, so direct must be true.
   bool direct_only = false;
+  // Engines: the ways of trimming that there are beside it.
+  bool trims_by_ioctl = true;
+  bool trims_async = false;
   // Fixtures: how many queues these values make, of which queue_key alone is looked at. Null for
   // engines and assertions.
   uint32_t (*queue_count)(const ParamValues&) = nullptr;

@@ -98,10 +98,47 @@ void CheckInFlight(const Node& table, const JobSpec& job, Problems* problems) {
   problems->Add(PlaceOfProblem(table, JobKeys(), message), message);
 }
 
+// False: a problem was added.
+bool CheckTrim(const Node& table, const JobSpec& job, const PartInfo& engine, Problems* problems) {
+  if (!Trims(job.rw)) {
+    if (table.Find("trim") == nullptr) return true;
+    problems->Add(PlaceOfKey(table, "trim"),
+                  fmt::format("trim goes with rw = \"trim\" or \"randtrim\" only, not with \"{}\"",
+                              RwName(job.rw)));
+    return false;
+  }
+  const Place place = PlaceOfKey(table, table.Find("trim") != nullptr ? "trim" : "rw");
+  if (job.trim == TrimWay::kAsync && !engine.trims_async) {
+    problems->Add(place, fmt::format("engine {} has no trims of its own: leave trim at \"ioctl\"",
+                                     engine.name));
+    return false;
+  }
+  if (job.trim == TrimWay::kIoctl && !engine.trims_by_ioctl) {
+    problems->Add(place, fmt::format("engine {} has no device for an ioctl: set trim = \"async\"",
+                                     engine.name));
+    return false;
+  }
+  if (job.trim == TrimWay::kIoctl && job.iodepth > 1) {
+    problems->Add(PlaceOfKey(table, "iodepth"),
+                  fmt::format("trims by ioctl are synchronous: depth 1; use numjobs{}",
+                              engine.trims_async ? ", or trim = \"async\"" : ""));
+    return false;
+  }
+  return true;
+}
+
 void CheckDepth(const Node& table, const JobSpec& job, const PartInfo& engine, Problems* problems) {
+  if (!CheckTrim(table, job, engine, problems)) return;
   if (engine.synchronous && job.iodepth > 1) {
     problems->Add(PlaceOfKey(table, "iodepth"),
                   fmt::format("engine {} is synchronous: depth 1; use numjobs", engine.name));
+    return;
+  }
+  if (engine.synchronous_buffered && !job.direct && job.iodepth > 1) {
+    problems->Add(
+        PlaceOfKey(table, "iodepth"),
+        fmt::format("engine {} is synchronous while direct is false: depth 1; use numjobs",
+                    engine.name));
     return;
   }
   if (job.batch_submit > job.iodepth) {

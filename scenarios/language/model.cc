@@ -31,6 +31,20 @@ std::string_view RwName(Rw rw) {
       return "rw";
     case Rw::kRandRw:
       return "randrw";
+    case Rw::kTrim:
+      return "trim";
+    case Rw::kRandTrim:
+      return "randtrim";
+  }
+  CHECK(false);
+}
+
+std::string_view TrimWayName(TrimWay way) {
+  switch (way) {
+    case TrimWay::kIoctl:
+      return "ioctl";
+    case TrimWay::kAsync:
+      return "async";
   }
   CHECK(false);
 }

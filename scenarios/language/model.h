@@ -18,13 +18,18 @@ struct QueueRef {
   bool operator==(const QueueRef&) const = default;
 };
 
-enum class Rw : uint8_t { kRead, kWrite, kRandRead, kRandWrite, kRw, kRandRw };
+enum class Rw : uint8_t { kRead, kWrite, kRandRead, kRandWrite, kRw, kRandRw, kTrim, kRandTrim };
 constexpr bool IsRandom(Rw rw) {
-  return rw == Rw::kRandRead || rw == Rw::kRandWrite || rw == Rw::kRandRw;
+  return rw == Rw::kRandRead || rw == Rw::kRandWrite || rw == Rw::kRandRw || rw == Rw::kRandTrim;
 }
-constexpr bool Reads(Rw rw) { return rw != Rw::kWrite && rw != Rw::kRandWrite; }
-constexpr bool Writes(Rw rw) { return rw != Rw::kRead && rw != Rw::kRandRead; }
+constexpr bool Trims(Rw rw) { return rw == Rw::kTrim || rw == Rw::kRandTrim; }
+constexpr bool Reads(Rw rw) { return rw != Rw::kWrite && rw != Rw::kRandWrite && !Trims(rw); }
+constexpr bool Writes(Rw rw) { return rw != Rw::kRead && rw != Rw::kRandRead && !Trims(rw); }
 std::string_view RwName(Rw rw);
+
+// How trims reach the kernel: one ioctl(BLKDISCARD) at a time, or as the engine's own requests.
+enum class TrimWay : uint8_t { kIoctl, kAsync };
+std::string_view TrimWayName(TrimWay way);
 
 struct FixtureSpec {
   std::string name;
@@ -45,6 +50,7 @@ struct JobSpec {
   uint32_t batch_complete = 1;
   uint32_t numjobs = 1;
   std::string engine;
+  TrimWay trim = TrimWay::kIoctl;  // jobs that trim only
   bool direct = true;
   uint64_t offset_bytes = 0;
   uint64_t size_bytes = 0;     // 0: to the end of the queue

@@ -7,7 +7,8 @@ namespace blkfair {
 namespace {
 
 Rw RwFrom(const std::string& name) {
-  for (const Rw rw : {Rw::kRead, Rw::kWrite, Rw::kRandRead, Rw::kRandWrite, Rw::kRw, Rw::kRandRw}) {
+  for (const Rw rw : {Rw::kRead, Rw::kWrite, Rw::kRandRead, Rw::kRandWrite, Rw::kRw, Rw::kRandRw,
+                      Rw::kTrim, Rw::kRandTrim}) {
     if (RwName(rw) == name) return rw;
   }
   CHECK(false);
@@ -83,6 +84,7 @@ ParamValues JobValues(const JobSpec& job) {
   if (Reads(job.rw) && Writes(job.rw)) {
     values.Set("rwmixread", int64_t{job.rwmixread_percent});
   }
+  if (Trims(job.rw)) values.Set("trim", Text(TrimWayName(job.trim)));
   values.Set("bs", Signed(job.bs_bytes));
   values.Set("iodepth", int64_t{job.iodepth});
   values.Set("batch_submit", int64_t{job.batch_submit});
@@ -108,6 +110,7 @@ JobSpec JobFrom(const ParamValues& values) {
   job.name = values.String("name");
   job.rw = RwFrom(values.String("rw"));
   job.rwmixread_percent = Unsigned32(values, "rwmixread");
+  if (values.String("trim") == TrimWayName(TrimWay::kAsync)) job.trim = TrimWay::kAsync;
   job.bs_bytes = Unsigned(values, "bs");
   job.iodepth = Unsigned32(values, "iodepth");
   job.batch_submit = Unsigned32(values, "batch_submit");

@@ -116,7 +116,7 @@ Result<void> EngineBench::Open(const Options& options) {
   EngineOpenArgs args = OpenArgsOf(setup, *buffers_, port_);
   args.writes = options.open_for_writing;
   engine_ = PassesCommands(*row_.info) ? MakeIoUringCmdEngine(row_.params, OpenNullDevice)
-                                       : row_.info->create(row_.params);
+                                       : row_.info->create({row_.params});
   return engine_->Open(args);
 }
 

@@ -176,6 +176,27 @@ TEST_P(AsynchronousEngineConformance, ATimeoutGivesWhatIsThere) {
   EXPECT_EQ(bench_->engine()->Reap(out, 4, 300'000'000), 2);
 }
 
+TEST_P(AsynchronousEngineConformance, B15BatchesAreSubmittedWholeOnlyIfReapedWhole) {
+  using Sizes = std::vector<std::pair<uint32_t, uint64_t>>;
+  const auto sizes_with = [this](uint32_t batch_complete) -> Sizes {
+    EngineBench bench(GetParam());
+    const auto opened =
+        bench.Open({.iodepth = 256, .batch_submit = 64, .batch_complete = batch_complete});
+    EXPECT_TRUE(opened) << opened.error().message;
+    Witness witness(bench.iodepth(), IssuePointOfRow());
+    return bench.Run(bench.engine(), &witness).submit_sizes;
+  };
+  const Sizes whole = sizes_with(64);
+  ASSERT_EQ(whole.size(), 1u);
+  EXPECT_EQ(whole.front().first, 64u);
+  const Sizes single = sizes_with(1);
+  ASSERT_FALSE(single.empty());
+  uint64_t calls = 0;
+  for (const auto& [ios, count] : single) calls += count;
+  EXPECT_EQ(single.front().first, 1u);
+  EXPECT_GT(single.front().second * 10, calls * 9);
+}
+
 TEST_P(FileEngineConformance, ShortReadsAreCountedAndNotTimed) {
   Open({.region_bytes = 2 * EngineBench::kFileBytes});
   Witness witness = MakeWitness();

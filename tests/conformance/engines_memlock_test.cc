@@ -32,7 +32,7 @@ int OpenUnderTheLimit(bool fixed_buffers) {
   if (!buffers) return 12;
   JobSetup setup;
   setup.plan = {&spec, 0, &queue, 1};
-  const auto engine = FindEngine("io_uring")->create(spec.engine_params);
+  const auto engine = FindEngine("io_uring")->create({spec.engine_params});
   const auto opened = engine->Open(OpenArgsOf(setup, *buffers, nullptr));
   if (opened) return 0;
   std::fprintf(stderr, "%s\n", opened.error().message.c_str());

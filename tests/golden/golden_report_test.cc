@@ -70,6 +70,11 @@ GoldenCase InterruptedCase() {
   Record record = testing::StockRecord(scenario);
   record.outcome = RunOutcome::kInterrupted;
   record.outcome_why = "SIGINT";
+  for (PhaseRecord& each : record.phases) {
+    for (JobRecord& job : each.jobs) {
+      if (job.job == "light") job.issue_point = "just before the call: slat is absent";
+    }
+  }
   PhaseRecord& phase = testing::PhaseIn(record, "contention");
   phase.partial = true;
   phase.queues[1].occupancy.reset();

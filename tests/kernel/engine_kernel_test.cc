@@ -210,6 +210,83 @@ TEST_P(EngineOnKernel, B03EnginesAgreeOnADeviceOfKnownServiceTime) {
   EXPECT_EQ(JudgeRun(run, record).outcome, Outcome::kPass);
 }
 
+constexpr const char* kDiscarding =
+    "[[fixture]]\nname = \"disk\"\nkind = \"null_blk\"\nqueues = 2\nsize = \"64MiB\"\n"
+    "memory_backed = true\ndiscard = true\n";
+
+TEST_P(EngineOnKernel, TrimsByIoctlAreSynchronousInEveryEngine) {
+  const std::string trim = "rw = \"randtrim\"\n";
+  const std::string text =
+      Opening("trims_by_ioctl") + kDiscarding + Job("uring", "disk:0", "io_uring", trim) +
+      Job("aio", "disk:0", "libaio", trim) + Job("psync", "disk:0", "psync", "rw = \"trim\"\n") +
+      Job("reader", "disk:0", "io_uring") +
+      Phase("all", "\"uring\", \"aio\", \"psync\", \"reader\"");
+  const Record record = RunInGuests({{GetParam(), text, {}}})[0];
+  if (record.outcome != RunOutcome::kComplete) return;
+  ExpectSoundAccounting(record);
+  const PhaseRecord& phase = *record.FindPhase("all");
+  for (const char* name : {"uring", "aio", "psync"}) {
+    const JobRecord& job = JobOf(phase, name);
+    ASSERT_EQ(job.directions.size(), 1U) << name;
+    EXPECT_EQ(job.directions.front().direction, "trim") << name;
+    EXPECT_FALSE(job.directions.front().slat.has_value()) << name;
+    EXPECT_NE(job.issue_point.find("BLKDISCARD"), std::string::npos) << job.issue_point;
+  }
+  // Apart from reads and writes.
+  EXPECT_EQ(QueueOf(record, "all", "disk:0").ios, JobOf(phase, "reader").directions.front().ios);
+}
+
+std::string AsynchronousTrims() {
+  return Opening("asynchronous_trims") + kDiscarding +
+         Job("uring", "disk:0", "io_uring",
+             "rw = \"randtrim\"\ntrim = \"async\"\niodepth = 32\nbatch_submit = 8\n") +
+         Phase("alone", "\"uring\"");
+}
+
+TEST(EngineTrims, AreAsynchronousThroughIoUringWhereTheKernelHasThem) {
+  const Record record = RunInGuests({{"debian:6.12", AsynchronousTrims(), {}}})[0];
+  if (record.outcome != RunOutcome::kComplete) return;
+  ExpectSoundAccounting(record);
+  const JobRecord& job = JobOf(*record.FindPhase("alone"), "uring");
+  EXPECT_EQ(job.directions.front().direction, "trim");
+  EXPECT_TRUE(job.directions.front().slat.has_value());
+  EXPECT_EQ(job.depth_max, 32U);
+}
+
+TEST(EngineTrims, AnOlderKernelHasNoAsynchronousOnes) {
+  const GuestRun run{
+      "debian:6.1", AsynchronousTrims(), {}, GuestTime::kVirtual, RunOutcome::kUnmet};
+  const Record record = RunInGuests({run})[0];
+  EXPECT_NE(record.outcome_why.find("Linux 6.12 has it"), std::string::npos) << record.outcome_why;
+}
+
+TEST(EngineTrims, ADeviceThatDoesNotDiscardIsNamed) {
+  const GuestRun run{"debian:6.12",
+                     AsynchronousTrims(),
+                     {"fixture.disk.discard=false"},
+                     GuestTime::kVirtual,
+                     RunOutcome::kUnmet};
+  const Record record = RunInGuests({run})[0];
+  EXPECT_NE(record.outcome_why.find("discard_max_bytes is 0"), std::string::npos)
+      << record.outcome_why;
+}
+
+TEST_P(EngineOnKernel, TrimsArePassedToNvmeNamespaces) {
+  const std::string trim = "rw = \"randtrim\"\ntrim = \"async\"\niodepth = 16\n";
+  const std::string text = Opening("nvme_trims") + kNvme +
+                           Job("cmd", "ctrl:0", "io_uring_cmd", trim) +
+                           Job("vectored", "ctrl:1", "io_uring_cmd",
+                               trim + "nonvectored = false\nfixed_buffers = false\n") +
+                           Phase("both", "\"cmd\", \"vectored\"");
+  const Record record = RunInGuests({{GetParam(), text, {}}})[0];
+  if (record.outcome != RunOutcome::kComplete) return;
+  ExpectSoundAccounting(record);
+  for (const JobRecord& job : record.FindPhase("both")->jobs) {
+    EXPECT_EQ(job.directions.front().direction, "trim");
+    EXPECT_TRUE(job.directions.front().slat.has_value());
+  }
+}
+
 class OneTag : public testing::TestWithParam<std::string> {};
 
 TEST_P(OneTag, J27ManySubmittersShareTheOneTagEqually) {

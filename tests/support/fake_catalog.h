@@ -120,7 +120,14 @@ inline std::optional<std::string> CheckShare(const ParamValues& values) {
 
 inline Catalog FakeCatalog() {
   namespace f = fake_catalog;
-  return {.engines = {{.name = "io_uring", .help = "Asynchronous", .params = f::kIoUringKeys},
+  return {.engines = {{.name = "io_uring",
+                       .help = "Asynchronous",
+                       .params = f::kIoUringKeys,
+                       .trims_async = true},
+                      {.name = "libaio",
+                       .help = "Not through the page cache",
+                       .params = {},
+                       .synchronous_buffered = true},
                       {.name = "psync", .help = "Synchronous", .params = {}, .synchronous = true},
                       {.name = "sim", .help = "Virtual time", .params = {}}},
           .fixtures = {{.name = "null_blk",

@@ -66,6 +66,7 @@ JobRecord MakeJobRecord(const JobSpec& spec, const JobFigures& figures, uint32_t
   job.depth_mean = spec.iodepth;
   job.depth_max = spec.iodepth;
   job.submit_calls = ios;
+  job.submit_sizes = {{1, ios}};
   job.reap_calls = ios;
   return job;
 }

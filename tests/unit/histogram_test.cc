@@ -191,8 +191,7 @@ TEST(LatencyStats, B01PercentilesFollowTheSamplesBeyondAMinute) {
     const auto percentile = stats.Quantile(p);
     ASSERT_TRUE(percentile);
     EXPECT_FALSE(percentile->at_least);
-    const auto expected = static_cast<double>(Oracle(
-        {samples.begin(), samples.end()}, p));
+    const auto expected = static_cast<double>(Oracle({samples.begin(), samples.end()}, p));
     EXPECT_NEAR(static_cast<double>(percentile->ns), expected, expected / 256) << p;
     EXPECT_GE(percentile->ns, last);
     EXPECT_LE(percentile->ns, *stats.max_ns());

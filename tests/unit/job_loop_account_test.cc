@@ -65,6 +65,22 @@ TEST(JobLoopAccount, ErrorsAndShortIoAreCountedByNameAndNotTimed) {
   EXPECT_EQ(record.series.front().ios, 1u);
 }
 
+TEST(JobLoopAccount, TrimsAreADirectionOfTheirOwn) {
+  for (const Rw rw : {Rw::kTrim, Rw::kRandTrim}) {
+    Crank crank({.loop = {.iodepth = 1}, .rw = rw, .ramp_ns = 0});
+    crank.Submit();
+    crank.At(10);
+    crank.engine.Finish(-EOPNOTSUPP);
+    crank.ReapAndSubmit();
+    crank.FinishAt(20);
+    const JobRecord record = crank.Finish();
+    ASSERT_EQ(record.directions.size(), 1u);
+    EXPECT_EQ(record.directions.front().direction, "trim");
+    EXPECT_EQ(record.directions.front().ios, 1u);
+    EXPECT_EQ(record.errors, (std::map<std::string, uint64_t>{{"trim EOPNOTSUPP", 1}}));
+  }
+}
+
 TEST(JobLoopAccount, DirectionsAreKeptApart) {
   Crank crank({.loop = {.iodepth = 1}, .rw = Rw::kRandRw, .ramp_ns = 0, .runtime_ns = 100'000});
   crank.Submit();
@@ -280,7 +296,19 @@ TEST(JobLoopAccount, CallsAreCountedInTheWindowOnly) {
   crank.FinishAt(1200);
   const JobRecord record = crank.Finish();
   EXPECT_EQ(record.submit_calls, 2u);
+  EXPECT_EQ(record.submit_sizes, (std::vector<std::pair<uint32_t, uint64_t>>{{1, 2}}));
   EXPECT_EQ(record.reap_calls, 2u);
+}
+
+TEST(JobLoopAccount, B15CallsAreToldApartByHowMuchTheyHandOver) {
+  Crank crank({.loop = {.iodepth = 4, .batch_submit = 4, .batch_complete = 1}, .ramp_ns = 0});
+  crank.engine.answers = {3, 0};
+  crank.At(10);
+  crank.Submit();
+  crank.FinishAt(50);  // the fourth goes now, and one more
+  const JobRecord record = crank.Finish();
+  EXPECT_EQ(record.submit_calls, 4u);
+  EXPECT_EQ(record.submit_sizes, (std::vector<std::pair<uint32_t, uint64_t>>{{1, 2}, {3, 1}}));
 }
 
 }  // namespace

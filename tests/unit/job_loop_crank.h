@@ -108,8 +108,10 @@ struct Crank {
     JobAccount::Shape shape;
     shape.reads = Reads(options.rw);
     shape.writes = Writes(options.rw);
+    shape.trims = Trims(options.rw);
     shape.has_slat = HasSlat(options.loop.issue_point);
     shape.bs_bytes = options.loop.bs_bytes;
+    shape.batch_submit = options.loop.batch_submit;
     shape.cell_ns = options.cell_ns;
     shape.length_ns = options.ramp_ns + options.runtime_ns;
     return shape;

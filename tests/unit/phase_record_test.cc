@@ -44,6 +44,22 @@ TEST(PhaseRecord, QueueIsTheSumOfItsJobs) {
   EXPECT_EQ(record.jobs.size(), 3U);
 }
 
+TEST(PhaseRecord, TrimsAreNotAddedToReadsAndWrites) {
+  Queue queue;
+  queue.fixture = "pair";
+  PhaseResult result;
+  result.jobs.push_back(Job("pair:0", 100, 500));
+  result.jobs.push_back(Job("pair:0", 50, 300));
+  result.jobs[1].directions.front().direction = "trim";
+  PhaseRecord record;
+  FillPhaseRecord({queue}, std::move(result), &record);
+  const QueueRecord& sum = record.queues[0];
+  EXPECT_EQ(sum.ios, 100U);
+  EXPECT_EQ(sum.bytes, 100U * 4096);
+  EXPECT_EQ(sum.series[0].ios, 100U);
+  EXPECT_EQ(sum.demand, 16U) << "they take tags as well";
+}
+
 TEST(PhaseRecord, QueuesComeOnceInOrderOfFirstUse) {
   Queue a;
   a.fixture = "a";

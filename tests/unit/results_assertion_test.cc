@@ -236,6 +236,21 @@ TEST_F(AssertionTest, QueuesWithTagsOfTheirOwnAreComparedWithTheirOwnSet) {
 
 // --- ratio ---
 
+TEST_F(AssertionTest, AQueueIsToldByItsReadsAndWritesAndByTrimsOnlyIfThereIsNothingElse) {
+  PhaseRecord& phase = testing::PhaseIn(records_[0], "contention");
+  const MetricInfo& iops = MetricByName("iops");
+  const double before = *ReadMetric(iops, *FindSubject(phase, "pair:0")).value;
+  JobRecord trimming = phase.jobs.front();
+  trimming.job = "trimmer";
+  trimming.queue = "pair:0";
+  trimming.directions.front().direction = "trim";
+  phase.jobs.push_back(trimming);
+  EXPECT_EQ(*ReadMetric(iops, *FindSubject(phase, "pair:0")).value, before);
+  EXPECT_GT(*ReadMetric(iops, *FindSubject(phase, "trimmer")).value, 0);
+  std::erase_if(phase.jobs, [](const JobRecord& job) { return job.job != "trimmer"; });
+  EXPECT_GT(*ReadMetric(iops, *FindSubject(phase, "pair:0")).value, 0);
+}
+
 TEST_F(AssertionTest, RatioBetweenJobsOrQueues) {
   for (const Names& between : {Names{"light", "heavy"}, Names{"pair:1", "pair:0"}}) {
     UseStock();

@@ -289,6 +289,14 @@ TEST_F(JudgeTest, OnlyTheSetsThatTheAssertionIsAboutMatter) {
   ExpectOutcome(Outcome::kPass, 0, "");
 }
 
+TEST_F(JudgeTest, B16AnAntagonistThatNeverReachedItsDepthIsAnError) {
+  JobIn(Contended(), "heavy").depth_max = 1;
+  ExpectOutcome(Outcome::kError, 3,
+                "heavy had 1 I/Os in flight at most in phase contention, of an iodepth of 256");
+  scenario_.jobs[0].think_time_ns = 1'000'000;
+  ExpectOutcome(Outcome::kPass, 0, "");
+}
+
 // --- warnings ---
 
 TEST_F(JudgeTest, B14DepthThatWasNotReachedIsAWarning) {

@@ -135,6 +135,11 @@ TEST(AssertionProblems, CompletionLatencyAcrossEnginesOnAContendedSet) {
   EXPECT_TRUE(problems("lat_p99", Contention::kRequired).empty());
   scenario.jobs[1].engine = "libaio";
   EXPECT_TRUE(problems("clat_p99", Contention::kRequired).empty());
+  // One engine, and yet another moment at which it stamps issue.
+  scenario.jobs[1].engine = scenario.jobs[0].engine = "io_uring";
+  EXPECT_TRUE(problems("clat_p99", Contention::kRequired).empty());
+  scenario.jobs[1].engine_params.Set("sqpoll", true);
+  EXPECT_EQ(problems("clat_p99", Contention::kRequired).size(), 1U);
 }
 
 }  // namespace

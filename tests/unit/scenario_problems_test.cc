@@ -229,7 +229,7 @@ TEST(ScenarioProblems, NamesThatDoNotExistOrRepeat) {
        {R"(18:10: unknown engine "io_urign"; did you mean "io_uring"?)"}},
       {"iodepth = 256",
        "engine = \"rbd\"\nfixed_bufers = true",
-       {R"(18:10: unknown engine "rbd"; there are: io_uring, psync, sim)",
+       {R"(18:10: unknown engine "rbd"; there are: io_uring, libaio, psync, sim)",
         R"(19:1: unknown key "fixed_bufers" in [[job]]; did you mean "fixed_buffers"?)"}},
       {R"(queue = "pair:1")",
        R"(queue = "pair:2")",
@@ -337,8 +337,8 @@ TEST(ScenarioProblems, NamesThatDoNotExistOrRepeat) {
        "phase = 1",
        {"1:1: there is no [[phase]]: a scenario needs one at least",
         "25:1: unknown key \"phase\" in [[job]] of psync; its keys: name, queue, rw, rwmixread, "
-        "bs, iodepth, batch_submit, batch_complete, numjobs, engine, direct, offset, size, seed, "
-        "think_time, start_delay, cpus, nice, ioprio",
+         "trim, bs, iodepth, batch_submit, batch_complete, numjobs, engine, direct, offset, size, "
+         "seed, think_time, start_delay, cpus, nice, ioprio",
         R"(28:9: no phase is named "contention")", R"(33:11: no phase is named "contention")"}},
   });
 }
@@ -352,6 +352,34 @@ TEST(ScenarioProblems, B14ABatchOfZeroIsRefused) {
       {"iodepth = 256",
        "batch_submit = 0",
        {"18:16: batch_submit must be between 1 and 32768, not 0"}},
+  });
+}
+
+TEST(ScenarioProblems, B16ADepthThatTheEngineCannotReachIsRefused) {
+  Check({
+      {"iodepth = 256",
+       "engine = \"psync\"\niodepth = 64",
+       {"19:11: engine psync is synchronous: depth 1; use numjobs"}},
+      {"iodepth = 256",
+       "engine = \"libaio\"\niodepth = 64\ndirect = false",
+       {"19:11: engine libaio is synchronous while direct is false: depth 1; use numjobs"}},
+  });
+}
+
+TEST(ScenarioProblems, TrimsAreOneAtATimeUnlessTheEngineHasThem) {
+  Check({
+      {"iodepth = 256",
+       "rw = \"randtrim\"\niodepth = 8",
+       {"19:11: trims by ioctl are synchronous: depth 1; use numjobs, or trim = \"async\""}},
+      {"iodepth = 256",
+       "engine = \"libaio\"\nrw = \"trim\"\niodepth = 8",
+       {"20:11: trims by ioctl are synchronous: depth 1; use numjobs"}},
+      {"iodepth = 256",
+       "engine = \"libaio\"\nrw = \"trim\"\ntrim = \"async\"",
+       {"20:8: engine libaio has no trims of its own: leave trim at \"ioctl\""}},
+      {"iodepth = 256",
+       "trim = \"async\"",
+       {"18:8: trim goes with rw = \"trim\" or \"randtrim\" only, not with \"randread\""}},
   });
 }
 
@@ -389,8 +417,8 @@ TEST(ScenarioProblems, ImpossibleCombinations) {
       {R"(engine = "psync")",
        "engine = \"psync\"\nfixed_buffers = true",
        {"24:1: unknown key \"fixed_buffers\" in [[job]] of psync; its keys: name, queue, rw, "
-        "rwmixread, bs, iodepth, batch_submit, batch_complete, numjobs, engine, direct, offset, "
-        "size, seed, think_time, start_delay, cpus, nice, ioprio"}},
+         "rwmixread, trim, bs, iodepth, batch_submit, batch_complete, numjobs, engine, direct, "
+         "offset, size, seed, think_time, start_delay, cpus, nice, ioprio"}},
       {R"(queue = "pair:1")",
        R"(queue = "virtual:1")",
        {R"(23:10: queue "virtual:1" is simulated: engine must be sim, not psync)"}},

@@ -57,6 +57,17 @@ TEST(SimExecutor, FairTagsHoldTheHeavyJobAtItsShareAndTheLightOneAtItsOwnPace) {
   EXPECT_EQ(result.jobs[1].directions.front().lat.max_ns(), kMs);
 }
 
+TEST(SimExecutor, TrimsOfTheEngineTakeTagsLikeOtherRequests) {
+  SimScenario scenario;
+  scenario.Add("fair", 100 * kMs, 32);
+  scenario.jobs[0].rw = Rw::kRandTrim;
+  scenario.jobs[0].trim = TrimWay::kAsync;
+  const PhaseResult result = MustRun(scenario);
+  ASSERT_EQ(result.jobs[0].directions.size(), 1u);
+  EXPECT_EQ(result.jobs[0].directions.front().direction, "trim");
+  EXPECT_NEAR(Iops(result, 0), 320, 1);
+}
+
 TEST(SimExecutor, FirstComeFirstServedStarvesTheLightJob) {
   SimScenario scenario;
   scenario.Add("fcfs", 100 * kMs, 256, 0.1);
