@@ -197,6 +197,10 @@ struct EnvironmentRecord {
   // What the clock gained on CLOCK_MONOTONIC_RAW over the run, in parts per million.
   std::optional<double> clock_drift_ppm;
   std::string clock_suspect;  // what the end check found wrong with it; empty when nothing
+  // How long a kernel that had just booted was waited for, and whether it came to rest; absent
+  // where nothing was booted for the run.
+  std::optional<int64_t> boot_wait_ns;
+  std::optional<bool> boot_work_ended;
 };
 
 struct EventRecord {

@@ -164,7 +164,7 @@ void Fields(auto& archive, MaybeConst<FixtureRecord> auto& r) {
 void Fields(auto& archive, MaybeConst<EnvironmentRecord> auto& r) {
   auto& [executor, time, kernel_release, kernel_version, kernel_config_hash, kernel_command_line,
          cpus, memory_bytes, cpu_model, clock, clock_why, clocksource, clock_read_cost_ns,
-         clock_in_user_space, clock_drift_ppm, clock_suspect] = r;
+         clock_in_user_space, clock_drift_ppm, clock_suspect, boot_wait_ns, boot_work_ended] = r;
   archive("executor", executor);
   archive("time", time);
   archive("kernel_release", kernel_release);
@@ -181,6 +181,8 @@ void Fields(auto& archive, MaybeConst<EnvironmentRecord> auto& r) {
   archive("clock_in_user_space", clock_in_user_space);
   archive("clock_drift_ppm", clock_drift_ppm);
   archive("clock_suspect", clock_suspect);
+  archive("boot_wait_ns", boot_wait_ns);
+  archive("boot_work_ended", boot_work_ended);
 }
 
 void Fields(auto& archive, MaybeConst<EventRecord> auto& r) {

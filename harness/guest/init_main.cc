@@ -142,6 +142,7 @@ Result<void> RunTheScenario(KernelFs& fs, const RunConf& conf, const Results& re
   options.fs = &fs;
   options.modules = &modules;
   options.journal = &journal;
+  options.boot_work_limit_ns = guest::kBootWorkLimitNs;
   options.progress = SayProgress;
   options.phase_done = [&results](const PhaseRecord& phase) {
     results.Send(kFramePhase, PhaseToJson(phase));

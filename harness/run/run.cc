@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "engines/engine_table.h"
+#include "harness/measure/boot_work.h"
 #include "harness/measure/cross_check.h"
 #include "harness/measure/environment.h"
 #include "harness/measure/kernel_counters.h"
@@ -52,6 +53,7 @@ class Run {
   Result<void> MakeFixtures();
   Result<void> Require();
   Result<void> SetUp();
+  void LetBootWorkEnd();
   Result<void> Restore();
   void NoteClock();
   Result<PhaseRecord> RunPhase(const PhaseSpec& phase, uint32_t index);
@@ -252,11 +254,21 @@ Result<PhaseRecord> Run::RunPhase(const PhaseSpec& phase, uint32_t index) {
   return record;
 }
 
+void Run::LetBootWorkEnd() {
+  const auto work = WaitForBootWork(*options_.fs, options_.boot_work_limit_ns, [&](int64_t ns) {
+    executor_->Sleep(ns, [this] { return Interrupted(); });
+  });
+  if (!work || work->waited_ns == 0) return;
+  record_.environment.boot_wait_ns = work->waited_ns;
+  record_.environment.boot_work_ended = work->ended;
+}
+
 Result<void> Run::Main() {
   RETURN_IF_ERROR(CheckForeignUse(scenario_, options_.executor_name, options_.destroy));
   RETURN_IF_ERROR(MakeFixtures());
   RETURN_IF_ERROR(Require());
   if (sim_ == nullptr) ReadEnvironment(*options_.fs, &record_.environment);
+  if (sim_ == nullptr) LetBootWorkEnd();
   NoteClock();
   RETURN_IF_ERROR(SetUp());
   if (sim_ == nullptr) waits_.Start(context_);

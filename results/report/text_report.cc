@@ -139,6 +139,10 @@ std::string HeaderSection(const ReportInput& input) {
   if (!environment.clock.empty()) {
     run.push_back(ClockText(environment));
   }
+  if (environment.boot_work_ended == false) {
+    run.push_back(fmt::format("its kernel still busy with its own boot after {}",
+                              FormatDuration(*environment.boot_wait_ns)));
+  }
   if (!run.empty()) out += Labelled("Run", fmt::to_string(fmt::join(run, ", ")), kLabelColumns);
   if (!record.host.started.empty()) {
     out += Labelled("Started",
