@@ -7,7 +7,7 @@
 #include <sys/uio.h>
 
 #include <cerrno>
-#include <new>
+#include <memory>
 #include <vector>
 
 #include "base/kernel_fs.h"
@@ -112,7 +112,7 @@ class IoUringCmdEngine final : public Engine {
   void PrepareTrim(uint32_t slot, const UringOptions& options, const EngineOpenArgs& args) {
     std::byte* const buffer = args.buffers.data() + slot * args.buffer_stride;
     const NvmeRange range = {.attributes = 0, .blocks = bs_bytes_ >> target_.lba_shift, .lba = 0};
-    ranges_[slot] = new (buffer) NvmeRange(range);
+    ranges_[slot] = std::construct_at(reinterpret_cast<NvmeRange*>(buffer), range);
     nvme_uring_cmd& command = CommandOf(slot);
     command.opcode = kNvmeDatasetManagement;
     command.cdw10 = 0;  // ranges less one

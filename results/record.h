@@ -63,7 +63,7 @@ struct JobRecord {
   // I/Os handed over in one call, and how many of the calls did so.
   std::vector<std::pair<uint32_t, uint64_t>> submit_sizes;
   uint64_t reap_calls = 0;
-  uint64_t clock_anomalies = 0;            // negative or impossible deltas, counted and left out
+  uint64_t clock_anomalies = 0;  // negative or impossible deltas, counted and left out
   // "read EIO" -> count; short I/O is "read short", page cache not written back "sync EIO".
   std::map<std::string, uint64_t> errors;
   std::string cpus;    // that its thread was allowed to run on, read back: "0-3,8"; empty for sim
@@ -129,8 +129,8 @@ struct QueueRecord {
 
 // What the sampling of tag occupancy cost.
 struct SamplingRecord {
-  uint32_t samples = 0;  // taken, in the window or not
-  int64_t cpu_ns = 0;    // processor time of the sampler's thread
+  uint32_t samples = 0;      // taken, in the window or not
+  int64_t cpu_ns = 0;        // processor time of the sampler's thread
   int64_t time_mean_ns = 0;  // of one sample
   int64_t time_max_ns = 0;
   std::string cpus;  // that it was allowed to run on; away from the jobs' where they name theirs

@@ -27,8 +27,9 @@ void Fields(auto& archive, MaybeConst<DirectionRecord> auto& r) {
 void Fields(auto& archive, MaybeConst<JobRecord> auto& r) {
   auto& [job, clone, queue, engine, issue_point, iodepth, directions, series, gap_max_ns,
          gap_max_at_ns, gap_censored, ios_trimmed, ios_drained, in_flight_at_close, outstanding,
-         depth_mean, depth_max, submit_calls, submit_sizes, reap_calls, clock_anomalies, errors, cpus,
-         nice, ioprio, cpu_user_ns, cpu_system_ns, switches_voluntary, switches_involuntary] = r;
+         depth_mean, depth_max, submit_calls, submit_sizes, reap_calls, clock_anomalies, errors,
+         cpus, nice, ioprio, cpu_user_ns, cpu_system_ns, switches_voluntary, switches_involuntary] =
+      r;
   archive("job", job);
   archive("clone", clone);
   archive("queue", queue);

@@ -15,8 +15,8 @@ struct BlockStat {
     uint64_t requests = 0;  // completed
     uint64_t merges = 0;
     uint64_t sectors = 0;  // of 512 bytes, whatever the disk's block size
-    // Spent in the block layer and the driver by requests that completed, in ms: from when a request
-    // exists, so that waiting for a tag does not count (rq->start_time_ns, block/blk-mq.c).
+    // Spent in the block layer and the driver by requests that completed, in ms: from when a
+    // request exists, so that waiting for a tag does not count (rq->start_time_ns, block/blk-mq.c).
     uint64_t time_ms = 0;
     bool operator==(const Counts&) const = default;
   };

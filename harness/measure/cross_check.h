@@ -1,6 +1,6 @@
 // What two sources of a phase say about each other: tag occupancy against the kernel's counters and
-// against the I/Os that the jobs had in flight. Called by the orchestrator, when all of them stand in
-// the record.
+// against the I/Os that the jobs had in flight. Called by the orchestrator, when all of them stand
+// in the record.
 #pragma once
 
 #include "results/record.h"

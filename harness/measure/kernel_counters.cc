@@ -21,8 +21,7 @@ KernelCountsRecord CountsBetween(const BlockStat::Counts& open, const BlockStat:
   record.requests = CounterDelta(open.requests, close.requests);
   record.merges = CounterDelta(open.merges, close.merges);
   record.bytes = kSectorBytes * CounterDelta(open.sectors, close.sectors);
-  record.time_ns =
-      kMillisecondNs * static_cast<int64_t>(CounterDelta(open.time_ms, close.time_ms));
+  record.time_ns = kMillisecondNs * static_cast<int64_t>(CounterDelta(open.time_ms, close.time_ms));
   return record;
 }
 

@@ -36,8 +36,8 @@ struct RunOptions {
   KernelFs* fs = nullptr;
   ModuleLoader* modules = nullptr;
   Journal* journal = nullptr;
-  NvmeIdentifier* nvme = nullptr;                      // see FixtureContext
-  std::vector<std::string> destroy;                    // likewise
+  NvmeIdentifier* nvme = nullptr;    // see FixtureContext
+  std::vector<std::string> destroy;  // likewise
   // A kernel that has just booted is given so long to come to rest before anything is set up.
   int64_t boot_work_limit_ns = 0;
   std::function<bool()> interrupted;                   // may be null

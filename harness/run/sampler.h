@@ -34,8 +34,8 @@ class Sampler {
   const JobClock& clock_;
   SamplingRecord cost_;
   int64_t time_sum_ns_ = 0;
-  uint64_t index_ = 0;    // of the next sample
-  std::jthread thread_;   // the last member: it uses the others
+  uint64_t index_ = 0;   // of the next sample
+  std::jthread thread_;  // the last member: it uses the others
 };
 
 }  // namespace blkfair

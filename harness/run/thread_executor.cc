@@ -31,7 +31,6 @@ constexpr int64_t kCloseMarginNs = 60'000'000;
 // What is waited for and planned here is so by CLOCK_MONOTONIC, with which the jobs' clock agrees.
 int64_t Now() { return MonotonicClock().NowNs(); }
 
-
 }  // namespace
 
 Result<PhaseResult> ThreadExecutor::RunPhase(const PhasePlan& plan, const PhaseHooks& hooks) {

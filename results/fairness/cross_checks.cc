@@ -34,8 +34,8 @@ bool PassesByTheCounters(const Scenario& scenario, const PhaseRecord& phase,
 struct OurCounts {
   uint64_t ios = 0;
   uint64_t bytes = 0;
-  uint64_t largest_bytes = 0;    // of one I/O
-  uint64_t apart_max = 0;        // I/Os by which the two may differ
+  uint64_t largest_bytes = 0;  // of one I/O
+  uint64_t apart_max = 0;      // I/Os by which the two may differ
 };
 
 // In flight at an end of the window are I/Os that one side has counted and the other has not. Those
@@ -73,8 +73,7 @@ std::optional<std::string> WhyCountsDisagree(const PhaseRecord& phase, const Que
     if (ours.largest_bytes == 0 && kernel.requests > 0) {
       ours.largest_bytes = kernel.bytes / kernel.requests;
     }
-    const uint64_t apart =
-        std::max(ours.bytes, kernel.bytes) - std::min(ours.bytes, kernel.bytes);
+    const uint64_t apart = std::max(ours.bytes, kernel.bytes) - std::min(ours.bytes, kernel.bytes);
     if (apart <= ours.apart_max * ours.largest_bytes) continue;
     return fmt::format(
         "{} in phase {}: the kernel counted {} {}s of {}, the jobs {} of {}, and {} in flight may "

@@ -59,8 +59,8 @@ std::string WaitingText(const PhaseRecord& phase, const TagSetPhaseRecord& set) 
     }
   }
   if (!waits.empty()) {
-    text += fmt::format("; waits traced: {}",
-                        std::accumulate(waits.begin(), waits.end(), uint64_t{0}));
+    text +=
+        fmt::format("; waits traced: {}", std::accumulate(waits.begin(), waits.end(), uint64_t{0}));
   }
   return text;
 }
@@ -72,8 +72,8 @@ std::string SamplingText(std::span<const Record> records) {
   for (const Record& record : records) {
     for (const PhaseRecord& phase : record.phases) {
       if (!phase.sampling || phase.window_close_ns <= 0) continue;
-      const double part = static_cast<double>(phase.sampling->cpu_ns) /
-                          static_cast<double>(phase.window_close_ns);
+      const double part =
+          static_cast<double>(phase.sampling->cpu_ns) / static_cast<double>(phase.window_close_ns);
       if (dearest != nullptr && part <= most) continue;
       dearest = &*phase.sampling;
       most = part;

@@ -60,7 +60,7 @@ struct JobSpec {
   std::vector<uint32_t> cpus;  // that its threads may run on; empty: as blkfair itself
   int32_t nice = 0;            // 0: as blkfair itself
   std::string ioprio = "none";
-  ParamValues engine_params;   // of that engine's table
+  ParamValues engine_params;  // of that engine's table
   bool operator==(const JobSpec&) const = default;
 };
 

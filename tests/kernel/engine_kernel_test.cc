@@ -205,7 +205,7 @@ TEST_P(EngineOnKernel, B03EnginesAgreeOnADeviceOfKnownServiceTime) {
   for (const JobRecord& job : record.FindPhase("together")->jobs) {
     const double clat_ns = job.directions.front().clat.mean_ns().value_or(0);
     EXPECT_GE(clat_ns, 10e6) << job.job;
-    EXPECT_LE(clat_ns, 10.5e6) << job.job;  // an idle guest wakes up late by some per cent
+    EXPECT_LE(clat_ns, 10.25e6) << job.job;  // an emulated CPU takes 0.1 ms to notice
   }
   EXPECT_EQ(JudgeRun(run, record).outcome, Outcome::kPass);
 }
@@ -294,7 +294,7 @@ TEST_P(OneTag, J27ManySubmittersShareTheOneTagEqually) {
   const Record record = RunInGuests({run})[0];
   if (record.outcome != RunOutcome::kComplete) return;
   EXPECT_EQ(record.FindFixture("one")->nr_tags, 1U);
-  EXPECT_NEAR(IopsOf(record, "crowded", "crowd"), 500, 70);  // see the scenario
+  EXPECT_NEAR(IopsOf(record, "crowded", "crowd"), 500, 25);  // see the scenario
   EXPECT_EQ(record.FindPhase("crowded")->jobs.size(), 8U);
   ExpectSoundAccounting(record);
   EXPECT_EQ(JudgeRun(run, record).outcome, Outcome::kPass);

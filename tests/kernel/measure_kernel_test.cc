@@ -13,7 +13,8 @@ namespace {
 constexpr int64_t kSecondNs = 1'000'000'000;
 
 GuestRun BriefLopsided(const std::string& kernel) {
-  return {kernel, "lopsided_null_blk",
+  return {kernel,
+          "lopsided_null_blk",
           {"phase.contention.runtime=4s", "phase.solo_light.runtime=2s",
            "phase.solo_heavy.runtime=2s"}};
 }
@@ -91,7 +92,8 @@ std::string ManyJobs() {
   }
   return text + "[[phase]]\nname = \"all\"\njobs = [" + names +
          "]\nramp = \"500ms\"\nruntime = \"2s\"\n"
-         "[[assert]]\nkind = \"bound\"\nphase = \"all\"\njob = \"j0\"\nmetric = \"iops\"\nmin = 1\n";
+         "[[assert]]\nkind = \"bound\"\nphase = \"all\"\njob = \"j0\"\n"
+         "metric = \"iops\"\nmin = 1\n";
 }
 
 TEST(Growth, ThousandJobsOverSixtyFourQueuesAreSetUpWithinAMinute) {
@@ -105,10 +107,9 @@ TEST(Growth, ThousandJobsOverSixtyFourQueuesAreSetUpWithinAMinute) {
   });
   EXPECT_LT(idle, 24);
   EXPECT_GT(IopsOf(record, "all", "j0"), 0);
-  const auto ended = std::find_if(record.events.begin(), record.events.end(),
-                                  [](const EventRecord& event) {
-                                    return event.text == "phase all ends";
-                                  });
+  const auto ended =
+      std::find_if(record.events.begin(), record.events.end(),
+                   [](const EventRecord& event) { return event.text == "phase all ends"; });
   ASSERT_NE(ended, record.events.end());
   EXPECT_LT(ended->at_ns - phase.window_close_ns, 60 * kSecondNs);
 }

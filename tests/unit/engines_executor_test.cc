@@ -1,5 +1,6 @@
 // Phases in real time, on targets that every machine has: the null engine, /dev/zero, and files.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <deque>
@@ -110,7 +111,7 @@ TEST(ThreadExecutor, B16ASynchronousEngineDeeperThanOneIsRefused) {
 }
 
 TEST(ThreadExecutor, B27AioDepthsBeyondTheLimitAreToldBeforeAnythingStarts) {
-  const std::string folder = ::testing::TempDir() + "aio_limit";
+  const std::string folder = ::testing::TempDir() + "aio_limit_" + std::to_string(::getpid());
   std::filesystem::create_directories(folder + "/proc/sys/fs");
   const KernelFs fs(KernelRoots::Under(folder));
   const std::string aio = fs.roots().proc + "/sys/fs/";

@@ -1,6 +1,7 @@
 // NVMe passthrough without NVMe: the namespace's generic node in a made-up sysfs, identify data,
 // lengths and statuses.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -15,7 +16,7 @@ namespace {
 class GenericNode : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = testing::TempDir() + "generic_node";
+    folder_ = testing::TempDir() + "generic_node_" + std::to_string(::getpid());
     std::filesystem::create_directories(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }

@@ -1,5 +1,6 @@
 // What engines say when the kernel, its policy or the queue lacks what they need.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -55,7 +56,7 @@ TEST(Engine, AnErrnoThatSaysNothingAboutThePolicyIsAnError) {
 class PolledQueue : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = testing::TempDir() + "polled_queue";
+    folder_ = testing::TempDir() + "polled_queue_" + std::to_string(::getpid());
     queue_.path = "/dev/nvme0n1";
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }

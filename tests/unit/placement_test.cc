@@ -49,7 +49,8 @@ TEST(Placement, WhatTheKernelDidNotTakeIsAnError) {
   JobRecord record;
   const Result<void> read = ReadPlacement(job, &record);
   ASSERT_FALSE(read);
-  EXPECT_NE(read.error().message.find("after setting 7"), std::string::npos) << read.error().message;
+  EXPECT_NE(read.error().message.find("after setting 7"), std::string::npos)
+      << read.error().message;
 }
 
 TEST(Placement, CpusThatAreNotHereAreNamedBesideThoseThatAre) {

@@ -329,8 +329,8 @@ TEST_F(JudgeTest, ARateThatTheGeneratorBoundIsInconclusive) {
                                   {{"job", "light"}, {"metric", "lat_p99"}, {"max", 9.0}})};
   EXPECT_EQ(Run().exit_code, 0);
   ASSERT_EQ(Run().warnings.size(), 1U);
-  scenario_.asserts = {MakeAssert("slowdown", {"contention"},
-                                  {{"job", "heavy"}, {"metric", "iops"}, {"max", 9.0}})};
+  scenario_.asserts = {
+      MakeAssert("slowdown", {"contention"}, {{"job", "heavy"}, {"metric", "iops"}, {"max", 9.0}})};
   EXPECT_EQ(Run().exit_code, 0);
 }
 

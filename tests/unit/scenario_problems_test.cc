@@ -337,8 +337,8 @@ TEST(ScenarioProblems, NamesThatDoNotExistOrRepeat) {
        "phase = 1",
        {"1:1: there is no [[phase]]: a scenario needs one at least",
         "25:1: unknown key \"phase\" in [[job]] of psync; its keys: name, queue, rw, rwmixread, "
-         "trim, bs, iodepth, batch_submit, batch_complete, numjobs, engine, direct, offset, size, "
-         "seed, think_time, start_delay, cpus, nice, ioprio",
+        "trim, bs, iodepth, batch_submit, batch_complete, numjobs, engine, direct, offset, size, "
+        "seed, think_time, start_delay, cpus, nice, ioprio",
         R"(28:9: no phase is named "contention")", R"(33:11: no phase is named "contention")"}},
   });
 }
@@ -417,8 +417,8 @@ TEST(ScenarioProblems, ImpossibleCombinations) {
       {R"(engine = "psync")",
        "engine = \"psync\"\nfixed_buffers = true",
        {"24:1: unknown key \"fixed_buffers\" in [[job]] of psync; its keys: name, queue, rw, "
-         "rwmixread, trim, bs, iodepth, batch_submit, batch_complete, numjobs, engine, direct, "
-         "offset, size, seed, think_time, start_delay, cpus, nice, ioprio"}},
+        "rwmixread, trim, bs, iodepth, batch_submit, batch_complete, numjobs, engine, direct, "
+        "offset, size, seed, think_time, start_delay, cpus, nice, ioprio"}},
       {R"(queue = "pair:1")",
        R"(queue = "virtual:1")",
        {R"(23:10: queue "virtual:1" is simulated: engine must be sim, not psync)"}},
