@@ -4,7 +4,9 @@
 #include <linux/capability.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <charconv>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -70,9 +72,34 @@ Result<void> CheckLockedMemory(const KernelFs& fs, const std::vector<JobSetup>& 
                           engine, buffers, need_bytes / 1024, limit.rlim_cur / 1024));
 }
 
+// Open files: a job's own (its device, its ring) and a queue's (the debugfs files that are
+// sampled).
+constexpr uint64_t kFilesOfJob = 6;
+constexpr uint64_t kFilesOfQueue = 32;
+constexpr uint64_t kFilesOfOurs = 64;
+
+// The soft limit is raised to what is needed (select() is nobody's here); beyond the hard one only
+// root gets, and whoever else cannot is told.
+Result<void> AllowOpenFiles(const std::vector<JobSetup>& jobs) {
+  std::set<std::string> queues;
+  for (const JobSetup& job : jobs) queues.insert(job.plan.spec->queue.Name());
+  const uint64_t need = jobs.size() * kFilesOfJob + queues.size() * kFilesOfQueue + kFilesOfOurs;
+  rlimit limit = {};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  if (need <= limit.rlim_cur) return {};
+  const rlimit raised = {.rlim_cur = need, .rlim_max = std::max<rlim_t>(need, limit.rlim_max)};
+  if (::setrlimit(RLIMIT_NOFILE, &raised) == 0) return {};
+  return Fail(
+      ErrorKind::kUnmet,
+      fmt::format("{} jobs over {} queues need {} open files, RLIMIT_NOFILE allows {} (raise "
+                  "it, or lower numjobs)",
+                  jobs.size(), queues.size(), need, limit.rlim_max));
+}
+
 }  // namespace
 
 Result<void> CheckLimits(const KernelFs& fs, const std::vector<JobSetup>& jobs) {
+  RETURN_IF_ERROR(AllowOpenFiles(jobs));
   RETURN_IF_ERROR(CheckAioLimit(fs, jobs));
   return CheckLockedMemory(fs, jobs);
 }

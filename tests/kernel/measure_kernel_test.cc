@@ -91,7 +91,7 @@ std::string ManyJobs() {
     names += (i == 0 ? "\"j" : ", \"j") + number + "\"";
   }
   return text + "[[phase]]\nname = \"all\"\njobs = [" + names +
-         "]\nramp = \"500ms\"\nruntime = \"2s\"\n"
+         "]\nramp = \"500ms\"\nruntime = \"6s\"\n"
          "[[assert]]\nkind = \"bound\"\nphase = \"all\"\njob = \"j0\"\n"
          "metric = \"iops\"\nmin = 1\n";
 }
