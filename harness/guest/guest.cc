@@ -32,7 +32,7 @@ constexpr const char* kModulesAlways[] = {"configfs"};
 
 // On the guest's clock, which does not care how slow the host is.
 int64_t GuestLimitNs(int64_t length_ns) {
-  return guest::kBootWorkLimitNs + 60 * kSecondNs + 3 * length_ns;
+  return guest::kBootWorkLimitNs + 120 * kSecondNs + 3 * length_ns;
 }
 // QEMU's processor time. A busy guest takes one to two seconds for each of its own under virtual
 // time; the rest is for slow hosts.

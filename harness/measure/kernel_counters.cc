@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "kmod_setup/kernel_objects.h"
 
 namespace blkfair {
@@ -52,11 +53,14 @@ KernelCounters::KernelCounters(const KernelFs& fs, const TagWaits& waits,
 }
 
 void KernelCounters::Read(int64_t at_ns, Reading* reading) {
-  reading->at_ns = at_ns;
+  const MonotonicClock clock;
+  const int64_t began_ns = clock.NowNs();
+  reading->at_ns.resize(rows_.size());
   reading->stats.resize(rows_.size());
   for (size_t i = 0; i < rows_.size(); i++) {
     Row& row = rows_[i];
     if (row.path.empty()) continue;
+    reading->at_ns[i] = at_ns + clock.NowNs() - began_ns;
     const Result<std::string> text = fs_.Read(row.path);
     const Result<BlockStat> stat = text ? ParseBlockStat(*text) : Fail(text.error());
     if (stat) {
@@ -85,8 +89,8 @@ void KernelCounters::FinishQueue(size_t row, QueueRecord* record) const {
   const BlockStat& open = *open_.stats[row];
   const BlockStat& close = *close_.stats[row];
   KernelCountersRecord counters;
-  counters.open_at_ns = open_.at_ns;
-  counters.close_at_ns = close_.at_ns;
+  counters.open_at_ns = open_.at_ns[row];
+  counters.close_at_ns = close_.at_ns[row];
   counters.in_flight_at_open = open.in_flight;
   counters.in_flight_at_close = close.in_flight;
   counters.time_is_tag_time = rows_[row].time_is_tag_time;

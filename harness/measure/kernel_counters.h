@@ -39,9 +39,10 @@ class KernelCounters {
     bool time_is_tag_time = false;
     std::optional<uint64_t> dev;
   };
-  // All rows at one time.
+  // All rows, one after the other: where many jobs share few CPUs the last may be read long after
+  // the first.
   struct Reading {
-    int64_t at_ns = 0;
+    std::vector<int64_t> at_ns;
     std::vector<std::optional<BlockStat>> stats;
     std::map<uint64_t, uint64_t> waits;  // by device number
   };

@@ -13,8 +13,8 @@
 namespace blkfair {
 
 // kKernel when the sum of the libaio depths passes fs.aio-max-nr; kUnmet when the buffers to be
-// registered need more locked memory than this process may have, or the jobs more open files than it
-// may be allowed (the limit is raised where it can be). All with the numbers.
+// registered need more locked memory than this process may have, or the jobs more open files than
+// it may be allowed (the limit is raised where it can be). All with the numbers.
 Result<void> CheckLimits(const KernelFs& fs, const std::vector<JobSetup>& jobs);
 
 }  // namespace blkfair
