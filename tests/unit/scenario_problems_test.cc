@@ -71,11 +71,11 @@ TEST(ScenarioProblems, WrongValuesSayWhatToWrite) {
       {"iodepth = 256",
        R"(rw = "sideways")",
        {"18:6: rw: unknown value \"sideways\"; choices: read, write, randread, randwrite, rw, "
-        "randrw"}},
+        "randrw, trim, randtrim"}},
       {"iodepth = 256",
        "rw = 1",
        {"18:6: rw must be a text in quotes, one of read, write, randread, randwrite, rw, randrw, "
-        "not a whole number"}},
+        "trim, randtrim, not a whole number"}},
       {"iodepth = 256",
        "rw = \"randrw\"\nrwmixread = 170",
        {"19:13: rwmixread must be between 0 and 100, not 170"}},
