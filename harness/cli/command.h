@@ -27,5 +27,6 @@ std::unique_ptr<Command> MakeShowCommand();
 std::unique_ptr<Command> MakeListCommand();
 std::unique_ptr<Command> MakeCleanCommand();
 std::unique_ptr<Command> MakeSelftestCommand();
+std::unique_ptr<Command> MakeBisectCommand();
 
 }  // namespace blkfair

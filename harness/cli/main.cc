@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -15,19 +16,27 @@
 
 #include "harness/cli/command.h"
 #include "harness/cli/exit_codes.h"
+#include "harness/kernels/bisect.h"
 #include "harness/run/version.h"
 
 namespace blkfair {
 namespace {
 
-constexpr std::array kCommands = {MakeRunCommand,   MakeAbCommand,    MakeCompareCommand,
-                                  MakeJudgeCommand, MakeCheckCommand, MakeListCommand,
-                                  MakeShowCommand,  MakeCleanCommand, MakeSelftestCommand};
+constexpr std::array kCommands = {
+    MakeRunCommand,  MakeAbCommand,   MakeCompareCommand, MakeJudgeCommand,    MakeCheckCommand,
+    MakeListCommand, MakeShowCommand, MakeCleanCommand,   MakeSelftestCommand, MakeBisectCommand};
 
 constexpr const char* kFooter =
     "Exit codes: 0 pass, 1 fail, 2 bad usage or scenario, 3 error, 4 inconclusive,\n"
     "77 requirement unmet, 130 interrupted.\n"
     "`blkfair COMMAND --help` tells more; `man blkfair` tells all.";
+
+// `git bisect run` takes almost every exit code for "bad": there an argument that is wrong, or an
+// internal error, has codes of its own.
+bool IsBisectStep(int argc, char** argv) {
+  return std::any_of(argv + 1, argv + std::max(argc, 1),
+                     [](const char* word) { return std::string_view(word) == "bisect-step"; });
+}
 
 int Main(int argc, char** argv) {
   CLI::App app{"blkfair: does each queue of a shared tag set still get what it should?", "blkfair"};
@@ -50,7 +59,8 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kExitPass : kExitUsage;
+    if (app.exit(error) == 0) return kExitPass;
+    return IsBisectStep(argc, argv) ? kBisectUsage : kExitUsage;
   }
   for (const auto& [command, parser] : commands) {
     if (parser->parsed()) return command->Run();
@@ -67,12 +77,10 @@ int main(int argc, char** argv) {
     // What was printed into a full disk or a closed descriptor was not printed.
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
     fmt::print(stderr, "blkfair: write to standard output: {}\n", std::strerror(errno));
-    return blkfair::kExitError;
   } catch (const std::system_error& error) {  // fmt's, when stdout takes no more
     fmt::print(stderr, "blkfair: write to standard output: {}\n", error.code().message());
-    return blkfair::kExitError;
   } catch (const std::exception& error) {
     fmt::print(stderr, "blkfair: internal error: {}\n", error.what());
-    return blkfair::kExitError;
   }
+  return blkfair::IsBisectStep(argc, argv) ? blkfair::kBisectError : blkfair::kExitError;
 }

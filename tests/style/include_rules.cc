@@ -27,6 +27,7 @@ const std::vector<Room>& Rooms() {
       {"harness/guest/",
        {"base/", "scenarios/language/", "engines/", "kmod_setup/", "results/", "harness/run/run.h",
         "harness/run/catalog.h", "harness/run/version.h"}},
+      {"harness/kernels/", {"base/", "results/", "harness/guest/"}},
       {"harness/cli/",
        {"base/", "scenarios/language/", "engines/", "kmod_setup/", "results/", "harness/"}},
   };
