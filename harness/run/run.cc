@@ -82,6 +82,7 @@ class Run {
   std::vector<std::unique_ptr<Fixture>> fixtures_;  // as in the scenario
   size_t set_up_ = 0;                               // how many of them stand
   int64_t began_ns_ = 0;
+  std::optional<Error> broken_;  // a worker, in the last phase
 };
 
 const Queue& Run::QueueOf(const QueueRef& ref) const {
@@ -210,9 +211,10 @@ Result<PhaseRecord> Run::RunPhase(const PhaseSpec& phase, uint32_t index) {
   executor_->Sleep(record.nudge_ns, [this] { return Interrupted(); });
 
   PhasePlan plan;
-  plan.ramp_ns = phase.ramp_ns;
+  plan.ramp_ns = scenario_.LastStartNs(phase) + phase.ramp_ns;
   plan.runtime_ns = phase.runtime_ns;
   plan.series_cell_ns = scenario_.window_ns;
+  record.series_cell_ns = plan.series_cell_ns;
   plan.sample_interval_ns = scenario_.occupancy_interval_ns;
   for (const std::string& name : phase.jobs) {
     const JobSpec* job = scenario_.JobInPhase(phase, name);
@@ -227,7 +229,7 @@ Result<PhaseRecord> Run::RunPhase(const PhaseSpec& phase, uint32_t index) {
   for (const FixtureRecord& fixture : record_.fixtures) {
     sets.push_back({fixture.name, fixture.shared, fixture.nr_tags - fixture.nr_reserved_tags});
   }
-  const int64_t length_ns = phase.ramp_ns + phase.runtime_ns;
+  const int64_t length_ns = plan.ramp_ns + plan.runtime_ns;
   const std::unique_ptr<OccupancySource> source = SourceFor(queues);
   const auto samples_max =
       static_cast<uint32_t>(length_ns / std::max<int64_t>(1, plan.sample_interval_ns) + 2);
@@ -246,6 +248,7 @@ Result<PhaseRecord> Run::RunPhase(const PhaseSpec& phase, uint32_t index) {
   Event(fmt::format("phase {} starts", phase.name));
   hooks.progress(0);
   ASSIGN_OR_RETURN(PhaseResult result, executor_->RunPhase(plan, hooks));
+  broken_ = std::move(result.broken);
   FillPhaseRecord(queues, std::move(result), &record);
   meter.Finish(record.window_open_ns, record.window_close_ns, &record.queues, &record.tag_sets);
   if (counters) counters->Finish(&record.queues);
@@ -279,6 +282,10 @@ Result<void> Run::Main() {
     ASSIGN_OR_RETURN(PhaseRecord record, RunPhase(phase, ++index));
     record_.phases.push_back(std::move(record));
     if (options_.phase_done) options_.phase_done(record_.phases.back());
+    if (broken_) {
+      broken_->message = "phase " + phase.name + ": " + broken_->message;
+      return Fail(*broken_);
+    }
   }
   if (Interrupted()) return Fail(ErrorKind::kInterrupted, "interrupted");
   return {};

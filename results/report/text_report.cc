@@ -136,6 +136,8 @@ std::string HeaderSection(const ReportInput& input) {
     run.push_back(
         fmt::format("{:.0f} MiB", static_cast<double>(environment.memory_bytes) / 0x1p20));
   }
+  if (!environment.cpu_idle.empty()) run.push_back("cpuidle " + environment.cpu_idle);
+  if (!environment.cpu_frequency.empty()) run.push_back("cpufreq " + environment.cpu_frequency);
   if (!environment.clock.empty()) {
     run.push_back(ClockText(environment));
   }

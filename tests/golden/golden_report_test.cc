@@ -80,7 +80,7 @@ GoldenCase InterruptedCase() {
   phase.queues[1].occupancy.reset();
   phase.window_close_ns = phase.window_open_ns + 1'500'000'000;
   for (JobRecord& job : phase.jobs) {
-    job.directions.front() = DirectionRecord{"read", 120, 120 * 4096, std::nullopt, {}, {}};
+    job.directions.front() = DirectionRecord{"read", 120, 120 * 4096, std::nullopt, {}, {}, {}};
     job.directions.front().lat = testing::MakeLatency(120, 500'000'000, 600'000'000, 0.02);
     job.directions.front().clat = job.directions.front().lat;
   }

@@ -155,6 +155,22 @@ TEST(Comparison, RefusesOtherKeysThanTheDeclaredOne) {
   EXPECT_EQ(comparison.differences[0], "the scenarios differ in fixture.pair.depth: 64, 32");
 }
 
+// A lower rate shows a higher latency where an idle CPU has to wake up first.
+TEST(Comparison, B08AnotherOfferedRateIsRefusedUnlessForced) {
+  const Scenario scenario = ComparedScenario();
+  std::vector<Record> a = Side(scenario, 6, 900, 0.01, 1);
+  std::vector<Record> b = Side(scenario, 6, 900, 0.01, 2);
+  const std::string head = "name = \"x\"\nseed = 1\n\n[[job]]\nname = \"light\"\n";
+  for (Record& record : a) record.scenario_toml = head + "rate_iops = 300\n";
+  for (Record& record : b) record.scenario_toml = head + "rate_iops = 6000\n";
+  CompareOptions options;
+  EXPECT_EQ(Compare(scenario, a, b, options).conclusion,
+            "not comparable: the scenarios differ in job.light.rate_iops: 300, 6000");
+  EXPECT_EQ(Compare(scenario, a, b, options).exit_code, 2);
+  options.force = true;
+  EXPECT_EQ(Compare(scenario, a, b, options).exit_code, 0);
+}
+
 TEST(Comparison, AnIncompleteRunIsAnError) {
   const Scenario scenario = ComparedScenario();
   std::vector<Record> b = Side(scenario, 6, 900, 0.01, 2);
