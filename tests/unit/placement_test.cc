@@ -29,16 +29,15 @@ TEST(Placement, IsWhatTheJobSaysAndIsReadBack) {
   job.cpus = {AllowedCpus().back()};
   job.nice = 7;
   job.ioprio = "be/6";
+  JobRecord record;
   Result<void> placed;
-  Result<Placement> read;
+  Result<void> read;
   std::jthread([&] {
     placed = PlaceThisThread(job);
-    read = ReadPlacement(job);
+    read = ReadPlacement(job, &record);
   }).join();
   ASSERT_TRUE(placed) << placed.error().message;
   ASSERT_TRUE(read) << read.error().message;
-  JobRecord record;
-  NotePlacement(*read, &record);
   EXPECT_EQ(record.cpus, std::to_string(job.cpus[0]));
   EXPECT_EQ(record.nice, 7);
   EXPECT_EQ(record.ioprio, "be/6");
@@ -47,7 +46,8 @@ TEST(Placement, IsWhatTheJobSaysAndIsReadBack) {
 TEST(Placement, WhatTheKernelDidNotTakeIsAnError) {
   JobSpec job;
   job.nice = 7;
-  const Result<Placement> read = ReadPlacement(job);
+  JobRecord record;
+  const Result<void> read = ReadPlacement(job, &record);
   ASSERT_FALSE(read);
   EXPECT_NE(read.error().message.find("after setting 7"), std::string::npos)
       << read.error().message;
