@@ -26,4 +26,9 @@ constexpr uint64_t HashOf(std::string_view text) {
   return hash;
 }
 
+// A number in (0, 1), of 53 bits.
+constexpr double UnitInterval(uint64_t bits) {
+  return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
+}
+
 }  // namespace blkfair

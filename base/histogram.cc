@@ -21,23 +21,13 @@ unsigned ShiftOf(uint32_t bucket) {
 
 }  // namespace
 
-Histogram::Histogram() : counts_(std::make_unique<uint64_t[]>(kBuckets + 1)) {}
-
-Histogram::Histogram(const Histogram& other) : Histogram() {
-  std::copy_n(other.counts_.get(), kBuckets + 1, counts_.get());
-}
-
-Histogram& Histogram::operator=(const Histogram& other) {
-  Histogram copy(other);
-  counts_.swap(copy.counts_);
-  return *this;
-}
+Histogram::Histogram(std::pmr::memory_resource* memory) : counts_(kBuckets + 1, memory) {}
 
 void Histogram::Merge(const Histogram& other) {
   for (uint32_t i = 0; i <= kBuckets; i++) counts_[i] += other.counts_[i];
 }
 
-void Histogram::Clear() { std::fill_n(counts_.get(), kBuckets + 1, 0); }
+void Histogram::Clear() { std::fill(counts_.begin(), counts_.end(), 0); }
 
 uint64_t Histogram::total() const {
   uint64_t sum = 0;

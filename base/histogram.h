@@ -8,7 +8,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <memory>
+#include <memory_resource>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -21,22 +21,14 @@ class Histogram {
   static constexpr unsigned kMaxBits = 40;  // 2^40 ns is 18.3 minutes
   static constexpr uint32_t kBuckets = (kMaxBits - kSubBits + 1) << kSubBits;
 
-  Histogram();
-  Histogram(const Histogram& other);
-  Histogram& operator=(const Histogram& other);
-  Histogram(Histogram&&) noexcept = default;
-  Histogram& operator=(Histogram&&) noexcept = default;
-  ~Histogram() = default;
+  // Copies take their memory from the default resource.
+  explicit Histogram(std::pmr::memory_resource* memory = std::pmr::get_default_resource());
 
   // One sample, or `n` equal ones; `ns` must not be negative (the caller counts those as clock
   // anomalies).
-  void Add(int64_t ns, uint64_t n = 1) {
-    counts_[BucketOf(static_cast<uint64_t>(ns))] += n;
-  }
+  void Add(int64_t ns, uint64_t n = 1) { counts_[BucketOf(static_cast<uint64_t>(ns))] += n; }
   // The same for ns < 2^kMaxBits, which saves the comparison.
-  void AddInRange(int64_t ns, uint64_t n = 1) {
-    counts_[IndexOf(static_cast<uint64_t>(ns))] += n;
-  }
+  void AddInRange(int64_t ns, uint64_t n = 1) { counts_[IndexOf(static_cast<uint64_t>(ns))] += n; }
   void Merge(const Histogram& other);
   void Clear();
 
@@ -75,7 +67,7 @@ class Histogram {
     return (uint64_t{shift} << kSubBits) + (ns >> shift);
   }
 
-  std::unique_ptr<uint64_t[]> counts_;  // kBuckets + 1, the last one for saturated samples
+  std::pmr::vector<uint64_t> counts_;  // kBuckets + 1, the last one for saturated samples
 };
 
 }  // namespace blkfair

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory_resource>
 #include <optional>
 
 #include "base/histogram.h"
@@ -15,6 +16,9 @@ __extension__ using Uint128 = unsigned __int128;
 
 class LatencyStats {
  public:
+  LatencyStats() = default;
+  explicit LatencyStats(std::pmr::memory_resource* memory) : histogram_(memory) {}
+
   // One sample, or `n` equal ones. `ns` must be >= 0.
   void Add(int64_t ns, uint64_t n = 1) {
     histogram_.Add(ns, n);

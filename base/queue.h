@@ -16,7 +16,10 @@ struct SimQueueSpec {
   uint32_t tags = 0;       // of the whole group
   int64_t service_ns = 0;  // mean service time of one request
   double service_cv = 0;   // coefficient of variation of the service time; 0 = constant
-  bool shared = true;      // false: the queue has `tags` of its own
+  // The device stands still in [stall_at, stall_at + stall_for) of the simulated clock.
+  int64_t stall_at_ns = 0;
+  int64_t stall_for_ns = 0;
+  bool shared = true;  // false: the queue has `tags` of its own
 };
 
 struct Queue {

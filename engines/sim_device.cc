@@ -11,9 +11,6 @@ namespace blkfair {
 
 namespace {
 
-// A number in (0, 1), of 53 bits.
-double UnitInterval(uint64_t bits) { return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53; }
-
 // Room for `total` more elements without another allocation.
 template <typename T>
 void ReserveMore(std::vector<T>* vector, size_t total) {
@@ -34,6 +31,13 @@ int64_t ServiceTimeNs(const SimQueueSpec& spec, uint64_t seed, uint64_t index) {
   const double variance = std::log1p(spec.service_cv * spec.service_cv);
   const double ns = mean * std::exp(std::sqrt(variance) * normal - variance / 2);
   return std::max<int64_t>(1, std::llround(ns));
+}
+
+int64_t ServedAtNs(const SimQueueSpec& spec, int64_t now_ns, int64_t service_ns) {
+  const int64_t stall_end_ns = spec.stall_at_ns + spec.stall_for_ns;
+  const int64_t done_ns = now_ns + service_ns;
+  if (now_ns >= stall_end_ns || done_ns <= spec.stall_at_ns) return done_ns;
+  return done_ns + stall_end_ns - std::max(now_ns, spec.stall_at_ns);
 }
 
 SimPort::SimPort(SimWorld* world, SimQueue* queue, uint32_t depth, uint64_t seed, uint32_t owner)
@@ -184,7 +188,7 @@ void SimWorld::Dispatch(SimTagSet* set) {
 void SimWorld::Serve(const SimQueue::Request& request, SimQueue* queue) {
   queue->tags_held_++;
   queue->tags_->held_++;
-  Schedule({NowNs() + request.service_ns,
+  Schedule({ServedAtNs(queue->queue_.sim, NowNs(), request.service_ns),
             0,
             queue,
             request.port,

@@ -179,5 +179,7 @@ class SimWorld {
 // The service time of a port's request number `index`: constant, or lognormal with this mean and
 // coefficient of variation. A pure function, at least 1 ns.
 int64_t ServiceTimeNs(const SimQueueSpec& spec, uint64_t seed, uint64_t index);
+// When a request is done that is served from `now_ns` on: later where the device stalls meanwhile.
+int64_t ServedAtNs(const SimQueueSpec& spec, int64_t now_ns, int64_t service_ns);
 
 }  // namespace blkfair

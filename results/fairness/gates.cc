@@ -21,14 +21,21 @@ constexpr uint64_t kFewestSamples = 10;     // of the tag occupancy, to say anyt
 constexpr double kLittleSlack = 1.01;
 constexpr double kDepthReached = 0.5;
 constexpr double kCpuBusy = 0.9;
+constexpr double kBehindMax = 0.05;  // of the window
 
 std::string Seconds(int64_t ns) { return HumanDuration(static_cast<double>(ns)); }
 
 Gate Broken(std::string why) { return Gate{Outcome::kError, std::move(why)}; }
 Gate Inconclusive(std::string why) { return Gate{Outcome::kInconclusive, std::move(why)}; }
 
+// Its depth is not meant to be full.
+bool IsPaced(const JobSpec* job) {
+  return job != nullptr && (job->think_time_ns > 0 || job->rate_iops > 0);
+}
+
 std::optional<Gate> WorkersGate(const Scenario& scenario, const PhaseRecord& phase) {
   for (const JobRecord& job : phase.jobs) {
+    if (!job.ended_early.empty()) return Broken(job.ended_early);
     if (job.outstanding == 0) continue;
     return Broken(fmt::format("{} I/Os of {} never came back", job.outstanding, job.job));
   }
@@ -114,6 +121,23 @@ std::optional<Gate> LittleGate(const PhaseRecord& phase) {
   return std::nullopt;
 }
 
+// A rate that the generator itself did not keep. One that the device did not keep is what was to be
+// measured: then every slot is taken, and nothing is held up here.
+std::optional<Gate> RateGate(const PhaseRecord& phase) {
+  for (const JobRecord& job : phase.jobs) {
+    if (!job.open_loop) continue;
+    const double behind =
+        static_cast<double>(job.open_loop->behind_ns) / static_cast<double>(phase.window_ns());
+    if (behind <= kBehindMax) continue;
+    return Inconclusive(fmt::format(
+        "the generator of {} did not keep rate_iops = {:g} in phase {}: for {:.0f}% of the window "
+        "an I/O was overdue though a slot was free; a lower rate, or more clones and CPUs, would "
+        "do",
+        job.job, job.open_loop->rate_iops, phase.name, 100 * behind));
+  }
+  return std::nullopt;
+}
+
 // Whether a set was sampled often enough to tell; the reason why not otherwise.
 std::string TooFewSamples(const TagSetPhaseRecord& set, const std::string& fixture) {
   if (set.samples == 0) return fmt::format("the tag occupancy of {} was not sampled", fixture);
@@ -129,7 +153,7 @@ std::string TooFewSamples(const TagSetPhaseRecord& set, const std::string& fixtu
 std::optional<Gate> DepthGate(const Scenario& scenario, const PhaseRecord& phase) {
   for (const JobRecord& job : phase.jobs) {
     const JobSpec* spec = scenario.FindJob(job.job);
-    if (spec != nullptr && spec->think_time_ns > 0) continue;
+    if (IsPaced(spec)) continue;
     if (job.depth_max >= job.iodepth) continue;
     return Broken(fmt::format("{} had {} I/Os in flight at most in phase {}, of an iodepth of {}",
                               job.job, job.depth_max, phase.name, job.iodepth));
@@ -280,7 +304,8 @@ std::optional<Gate> PhaseGate(const Scenario& scenario, const PhaseRecord& phase
   if (!errors_are_judged) {
     if (auto gate = ErrorsGate(phase)) return gate;
   }
-  return LittleGate(phase);
+  if (auto gate = LittleGate(phase)) return gate;
+  return RateGate(phase);
 }
 
 std::optional<Gate> GeneratorGate(const Scenario& scenario, const AssertSpec& spec,
@@ -322,8 +347,14 @@ std::vector<std::pair<std::string, std::string>> PhaseWarnings(const Scenario& s
   std::vector<std::pair<std::string, std::string>> warnings;
   for (const JobRecord& job : phase.jobs) {
     const JobSpec* spec = scenario.JobInPhase(phase.name, job.job);
-    const bool paced = spec != nullptr && spec->think_time_ns > 0;
-    if (!paced && job.depth_mean < kDepthReached * job.iodepth) {
+    if (job.open_loop && job.open_loop->backlog_at_close > 0) {
+      warnings.emplace_back(
+          "backlog of " + job.job,
+          fmt::format("{} in phase {} had {} I/Os due and not begun when the window closed: the "
+                      "response times of those are not known",
+                      job.job, phase.name, job.open_loop->backlog_at_close));
+    }
+    if (!IsPaced(spec) && job.depth_mean < kDepthReached * job.iodepth) {
       warnings.emplace_back(
           "depth of " + job.job,
           fmt::format("{} in phase {} kept {:.1f} I/Os in flight of an iodepth of {}", job.job,

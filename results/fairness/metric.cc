@@ -35,11 +35,14 @@ constexpr auto kMetrics = std::to_array<MetricInfo>({
      "longest time without a completion, one still going on at the end included"},
     {"tags", MetricKind::kTags, Unit::kNone, true, "tags held, mean over time"},
     {"depth", MetricKind::kDepth, Unit::kNone, true, "I/Os in flight, mean over time"},
-    {"cpu", MetricKind::kCpu, Unit::kNanoseconds, false,
-     "CPU time of the job's threads per I/O, those of the kernel's own workers left out"},
+    {"share_p5", MetricKind::kShare, Unit::kNone, true,
+     "part of all I/Os of the phase, taken for each cell of the series: its fifth percentile",
+     LatencyClass::kNone, 0.05},
     BLKFAIR_LATENCY_METRICS("lat", LatencyClass::kLat, "latency, from made to completed"),
     BLKFAIR_LATENCY_METRICS("slat", LatencyClass::kSlat, "submission latency"),
     BLKFAIR_LATENCY_METRICS("clat", LatencyClass::kClat, "completion latency"),
+    BLKFAIR_LATENCY_METRICS("response", LatencyClass::kResponse,
+                            "time from when an I/O was due to its completion (rate_iops)"),
 });
 
 const LatencyStats* StatsOf(LatencyClass latency, const DirectionRecord& direction) {
@@ -50,6 +53,8 @@ const LatencyStats* StatsOf(LatencyClass latency, const DirectionRecord& directi
       return &direction.clat;
     case LatencyClass::kLat:
       return &direction.lat;
+    case LatencyClass::kResponse:
+      return direction.response ? &*direction.response : nullptr;
     case LatencyClass::kNone:
       break;
   }
@@ -92,9 +97,11 @@ Reading ReadPercentile(const Reading& base, const MetricInfo& metric, const Late
                        const Subject& subject) {
   if (const auto percentile = stats.Quantile(metric.p)) {
     if (percentile->at_least) {
-      return Absent(
-          base, fmt::format("{} of {} is beyond the histogram (over {})", metric.name, subject.name,
-                            HumanDuration(static_cast<double>(percentile->ns))));
+      Reading reading = base;
+      reading.at_least = static_cast<double>(percentile->ns);
+      reading.absent = fmt::format("{} of {} is >= {}: beyond the histogram", metric.name,
+                                   subject.name, HumanDuration(*reading.at_least));
+      return reading;
     }
     return Value(base, static_cast<double>(percentile->ns));
   }
@@ -109,6 +116,10 @@ Reading ReadPercentile(const Reading& base, const MetricInfo& metric, const Late
 
 Reading ReadLatency(const Reading& base, const MetricInfo& metric, const Subject& subject) {
   const std::optional<LatencyStats> stats = MergedLatency(metric.latency, subject);
+  if (!stats && metric.latency == LatencyClass::kResponse) {
+    return Absent(base, fmt::format("{} is measured of jobs with rate_iops, and {} has none",
+                                    metric.name, subject.name));
+  }
   if (!stats) {
     return Absent(base, fmt::format("{} is not measured by engine {}", metric.name,
                                     subject.jobs.front()->engine));
@@ -141,17 +152,44 @@ Reading ReadGap(const Reading& base, const Subject& subject) {
   return Value(base, static_cast<double>(gap_ns));
 }
 
-// CPU time is counted over the whole phase, so all I/Os of the phase share it.
-Reading ReadCpu(const Reading& base, const Subject& subject) {
-  int64_t cpu_ns = 0;
-  uint64_t ios = base.ios;
-  for (const JobRecord* job : subject.jobs) {
-    cpu_ns += job->cpu_user_ns + job->cpu_system_ns;
-    ios += job->ios_trimmed + job->ios_drained;
+// Completions of jobs in each cell that lies in the window as a whole, added to `cells`.
+void AddCells(const PhaseRecord& phase, std::span<const JobRecord* const> jobs,
+              std::vector<uint64_t>* cells) {
+  const int64_t cell_ns = phase.series_cell_ns;
+  const auto first = static_cast<size_t>((phase.window_open_ns + cell_ns - 1) / cell_ns);
+  const auto end = static_cast<size_t>(phase.window_close_ns / cell_ns);
+  if (end > first) cells->resize(end - first);
+  for (const JobRecord* job : jobs) {
+    for (size_t i = first; i < std::min(end, job->series.size()); i++) {
+      (*cells)[i - first] += job->series[i].ios;
+    }
   }
-  if (cpu_ns == 0) return Absent(base, "the CPU time of " + subject.name + " was not measured");
-  if (ios == 0) return Absent(base, subject.name + " completed nothing in the phase");
-  return Value(base, static_cast<double>(cpu_ns) / static_cast<double>(ios));
+}
+
+Reading ReadShare(const Reading& base, const MetricInfo& metric, const Subject& subject) {
+  const PhaseRecord& phase = *subject.phase;
+  std::vector<const JobRecord*> everyone;
+  for (const JobRecord& job : phase.jobs) {
+    if (job.directions.empty() || !IsTrim(job.directions.front())) everyone.push_back(&job);
+  }
+  std::vector<uint64_t> all;
+  std::vector<uint64_t> own;
+  AddCells(phase, everyone, &all);
+  AddCells(phase, subject.jobs, &own);
+  std::vector<double> shares;  // of cells in which anything completed
+  for (size_t i = 0; i < all.size(); i++) {
+    if (all[i] > 0) shares.push_back(static_cast<double>(own[i]) / static_cast<double>(all[i]));
+  }
+  const double needed = std::ceil(10 / metric.p - 1e-6);
+  if (static_cast<double>(shares.size()) < needed) {
+    const double cell_s = static_cast<double>(phase.series_cell_ns) * 1e-9;
+    return Absent(base, fmt::format("{} needs {} cells of the series with I/Os in them, and the "
+                                    "window had {}: a runtime of {:g}s would do",
+                                    metric.name, needed, shares.size(), needed * cell_s));
+  }
+  const auto rank = static_cast<size_t>(std::ceil(metric.p * static_cast<double>(shares.size())));
+  std::nth_element(shares.begin(), shares.begin() + static_cast<ptrdiff_t>(rank) - 1, shares.end());
+  return Value(base, shares[rank - 1]);
 }
 
 }  // namespace
@@ -242,8 +280,8 @@ Reading ReadMetric(const MetricInfo& metric, const Subject& subject) {
       return ReadGap(base, subject);
     case MetricKind::kTags:
       return ReadTags(base, subject);
-    case MetricKind::kCpu:
-      return ReadCpu(base, subject);
+    case MetricKind::kShare:
+      return ReadShare(base, metric, subject);
     case MetricKind::kDepth: {
       double depth = 0;
       for (const JobRecord* job : subject.jobs) depth += job->depth_mean;

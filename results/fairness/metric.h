@@ -14,7 +14,7 @@
 
 namespace blkfair {
 
-enum class LatencyClass : uint8_t { kNone, kSlat, kClat, kLat };
+enum class LatencyClass : uint8_t { kNone, kSlat, kClat, kLat, kResponse };
 enum class MetricKind : uint8_t {
   kIops,
   kBandwidth,
@@ -22,7 +22,7 @@ enum class MetricKind : uint8_t {
   kGap,
   kTags,
   kDepth,
-  kCpu,
+  kShare,
   // of a latency class
   kMean,
   kMin,
@@ -38,15 +38,17 @@ struct MetricInfo {
   bool higher_is_better;
   std::string_view help;
   LatencyClass latency = LatencyClass::kNone;
-  double p = 0;  // kPercentile only
+  double p = 0;  // kShare and kPercentile only
 };
 
 #define BLKFAIR_LATENCY_CHOICES(c) \
   c "_mean|" c "_min|" c "_max|" c "_stddev|" c "_p50|" c "_p90|" c "_p95|" c "_p99|" c "_p99.9"
 // What a parameter that names a metric may say.
-inline constexpr std::string_view kMetricChoices =
-    "iops|bw|errors|gap|tags|depth|cpu|" BLKFAIR_LATENCY_CHOICES("lat") "|" BLKFAIR_LATENCY_CHOICES(
-        "slat") "|" BLKFAIR_LATENCY_CHOICES("clat");
+inline constexpr std::string_view kMetricChoices = "iops|bw|errors|gap|tags|depth|share_p5|"  //
+    BLKFAIR_LATENCY_CHOICES("lat") "|"                                                        //
+    BLKFAIR_LATENCY_CHOICES("slat") "|"                                                       //
+    BLKFAIR_LATENCY_CHOICES("clat") "|"                                                       //
+    BLKFAIR_LATENCY_CHOICES("response");
 
 std::span<const MetricInfo> AllMetrics();
 // CHECK-fails on a name that is not one of kMetricChoices: the parameter table is the contract.
@@ -69,8 +71,10 @@ std::vector<Subject> ClonesOf(const PhaseRecord& phase, std::string_view job);
 struct Reading {
   std::optional<double> value;  // in base units: ns, bytes per second, a count
   std::string absent;           // without a value: why, and what would settle it
-  bool starved = false;         // nothing completed in the window, though I/Os were waiting
-  uint64_t ios = 0;             // completions in the window that it rests on
+  // Instead of a value: a percentile that lies beyond the histogram, and is no less than this.
+  std::optional<double> at_least;
+  bool starved = false;  // nothing completed in the window, though I/Os were waiting
+  uint64_t ios = 0;      // completions in the window that it rests on
 };
 
 Reading ReadMetric(const MetricInfo& metric, const Subject& subject);

@@ -52,6 +52,8 @@ void FindProblemsInPhase(const Scenario& scenario, const AssertSpec& spec,
                          const AssertionInfo& info, const PhaseSpec& phase,
                          std::vector<std::string>* problems) {
   std::set<std::string> engines;
+  std::string open_loop;  // a job of a given rate
+  bool some_closed = false;
   for (const auto& [name, refers] : NamesIn(info, spec.params)) {
     if (refers == ParamRef::kPhase) {
       if (scenario.FindPhase(name) == nullptr) {
@@ -60,7 +62,14 @@ void FindProblemsInPhase(const Scenario& scenario, const AssertSpec& spec,
       continue;
     }
     const std::vector<const JobSpec*> jobs = JobsNamed(scenario, phase, name);
-    for (const JobSpec* job : jobs) engines.insert(EngineWithIssue(*job));
+    for (const JobSpec* job : jobs) {
+      engines.insert(EngineWithIssue(*job));
+      if (job->rate_iops > 0) {
+        open_loop = job->name;
+      } else {
+        some_closed = true;
+      }
+    }
     if (jobs.empty()) {
       problems->push_back(fmt::format("{} has no part in phase {}", name, phase.name));
     }
@@ -74,6 +83,14 @@ void FindProblemsInPhase(const Scenario& scenario, const AssertSpec& spec,
         "{} cannot be compared between engines {} on a contended set: libaio waits for a tag while "
         "it submits, io_uring afterwards; use {}",
         metric.name, fmt::join(engines, " and "), "lat" + std::string(metric.name.substr(4))));
+  }
+  const bool of_service =
+      metric.latency != LatencyClass::kNone && metric.latency != LatencyClass::kResponse;
+  if (of_service && info.name != "bound" && !open_loop.empty() && !some_closed) {
+    problems->push_back(
+        fmt::format("{} leaves out how long the I/Os of {}, which has rate_iops, waited to begin: "
+                    "use response{}",
+                    metric.name, open_loop, metric.name.substr(metric.name.find('_'))));
   }
 }
 

@@ -40,7 +40,7 @@ constexpr std::array kParams = {
 std::optional<std::string> Check(const ParamValues& params) {
   const MetricInfo& metric = MetricByName(params.String("metric"));
   if (metric.kind == MetricKind::kErrors || metric.kind == MetricKind::kTags ||
-      metric.kind == MetricKind::kDepth) {
+      metric.kind == MetricKind::kDepth || metric.kind == MetricKind::kShare) {
     return fmt::format("{} has no slowdown: use iops, bw, gap or a latency", metric.name);
   }
   return CheckMinMax(params);

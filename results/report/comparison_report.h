@@ -4,7 +4,6 @@
 
 #include <span>
 #include <string>
-#include <vector>
 
 #include "results/compare/comparison.h"
 #include "results/record.h"
@@ -23,8 +22,7 @@ struct ComparisonReportInput {
   ComparedSide b;
   const Comparison* comparison = nullptr;
   double confidence = 0.95;
-  std::vector<uint32_t> looks;  // the numbers of repeats at which it was planned to look
-  std::string command;          // the exact command that repeats it
+  std::string command;  // the exact command that repeats it
 };
 
 std::string MailReport(const ComparisonReportInput& input);

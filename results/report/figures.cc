@@ -23,6 +23,18 @@ std::optional<double> MeanFigure(std::span<const Record> records, const std::str
   return Summarise(values).mean;
 }
 
+std::optional<double> LeastFigure(std::span<const Record> records, const std::string& phase,
+                                  const std::string& subject, const MetricInfo& metric) {
+  for (const Record& record : records) {
+    const PhaseRecord* row = record.FindPhase(phase);
+    const std::optional<Subject> found = row == nullptr ? std::nullopt : FindSubject(*row, subject);
+    if (!found) continue;
+    const Reading reading = ReadMetric(metric, *found);
+    if (reading.at_least) return reading.at_least;
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> PhaseNames(std::span<const Record> records) {
   std::vector<std::string> names;
   for (const Record& record : records) {

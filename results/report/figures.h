@@ -15,6 +15,10 @@ namespace blkfair {
 std::optional<double> MeanFigure(std::span<const Record> records, const std::string& phase,
                                  const std::string& subject, const MetricInfo& metric);
 
+// Instead of the mean: where a percentile lies beyond the histogram, what it is no less than.
+std::optional<double> LeastFigure(std::span<const Record> records, const std::string& phase,
+                                  const std::string& subject, const MetricInfo& metric);
+
 // The names of the phases that any of the records holds, in order.
 std::vector<std::string> PhaseNames(std::span<const Record> records);
 // The first record's row of that phase, or of the first that has it. CHECK-fails without any.

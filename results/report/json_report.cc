@@ -27,6 +27,25 @@ Json MetricsOf(const ReportInput& input, const std::string& phase, const std::st
   return metrics;
 }
 
+Json OpenLoopJson(const OpenLoopRecord& open) {
+  return {{"rate_iops", open.rate_iops},
+          {"process", open.process},
+          {"due", open.due},
+          {"late", open.late},
+          {"backlog_max", open.backlog_max},
+          {"backlog_at_close", open.backlog_at_close},
+          {"behind_ns", open.behind_ns}};
+}
+
+// Of each clone with a rate, in the first record.
+Json OpenLoopsJson(const PhaseRecord& phase, const std::string& name) {
+  Json clones = Json::array();
+  for (const JobRecord& job : phase.jobs) {
+    if (job.job == name && job.open_loop) clones.push_back(OpenLoopJson(*job.open_loop));
+  }
+  return clones;
+}
+
 Json JobsJson(const ReportInput& input, const PhaseRecord& phase) {
   Json jobs = Json::array();
   for (const JobRecord* job : JobsOf(phase)) {
@@ -35,6 +54,7 @@ Json JobsJson(const ReportInput& input, const PhaseRecord& phase) {
                     {"engine", job->engine},
                     {"iodepth", job->iodepth},
                     {"clones", ClonesOf(phase, job->job).size()},
+                    {"open_loop", OpenLoopsJson(phase, job->job)},
                     {"metrics", MetricsOf(input, phase.name, job->job)}});
   }
   return jobs;

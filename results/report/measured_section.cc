@@ -44,7 +44,10 @@ std::string Cell(std::span<const Record> records, const std::string& phase, cons
                  const char* metric_name) {
   const MetricInfo& metric = MetricByName(metric_name);
   const std::optional<double> value = MeanFigure(records, phase, job, metric);
-  if (!value) return "-";
+  if (!value) {
+    const std::optional<double> least = LeastFigure(records, phase, job, metric);
+    return least ? ">= " + FormatMetric(metric, *least) : "-";
+  }
   if (metric.kind == MetricKind::kGap && IsCensored(records, phase, job)) {
     return ">" + FormatMetric(metric, *value);
   }
@@ -73,7 +76,16 @@ std::string JobHeading(const JobSpec* spec, const JobRecord& job, const Keys& va
       add("batch_submit",
           fmt::format("batches of {}/{}", spec->batch_submit, spec->batch_complete));
     }
-    if (spec->numjobs > 1) add("numjobs", fmt::format("{} clones", spec->numjobs));
+    const bool processes = spec->isolation == Isolation::kProcess && varied.count("isolation") == 0;
+    if (processes) {
+      add("numjobs", spec->numjobs > 1 ? fmt::format("{} processes", spec->numjobs) : "a process");
+    } else if (spec->numjobs > 1) {
+      add("numjobs", fmt::format("{} clones", spec->numjobs));
+    }
+    if (spec->rate_iops > 0) {
+      add("rate_iops",
+          fmt::format("{:g} a second ({})", spec->rate_iops, RateProcessName(spec->rate_process)));
+    }
     if (spec->think_time_ns > 0) {
       add("think_time", fmt::format("a pause of {}", FormatDuration(spec->think_time_ns)));
     }
@@ -100,12 +112,14 @@ std::optional<std::string> ClonesLine(const PhaseRecord& phase, const std::strin
 std::string TroubleLine(std::span<const Record> records, const std::string& phase,
                         const std::string& job) {
   std::map<std::string, uint64_t> counts;
+  std::string ended;
   for (const Record& record : records) {
     const PhaseRecord* row = record.FindPhase(phase);
     if (row == nullptr) continue;
     for (const JobRecord& clone : row->jobs) {
       if (clone.job != job) continue;
       for (const auto& [what, count] : clone.errors) counts[what] += count;
+      if (ended.empty()) ended = clone.ended_early;
       if (clone.outstanding > 0) counts["never came back"] += clone.outstanding;
       if (clone.clock_anomalies > 0) counts["impossible time"] += clone.clock_anomalies;
     }
@@ -114,6 +128,7 @@ std::string TroubleLine(std::span<const Record> records, const std::string& phas
   for (const auto& [what, count] : counts) {
     line += fmt::format("{}{} x {}", line.empty() ? "      errors: " : ", ", count, what);
   }
+  if (!ended.empty()) line += (line.empty() ? "      " : "; ") + ended;
   return Clip(line, kReportColumns);
 }
 
@@ -163,6 +178,31 @@ std::string ClatNote(const std::vector<const JobRecord*>& jobs) {
   return note;
 }
 
+// What an open-loop job adds to a row: latencies from when its I/Os were due, and how it kept its
+// rate in the first record.
+std::vector<std::string> ResponseLines(std::span<const Record> records, const std::string& phase,
+                                       const std::string& job) {
+  OpenLoopRecord sum;
+  bool open = false;
+  for (const JobRecord& clone : AnyPhase(records, phase).jobs) {
+    if (clone.job != job || !clone.open_loop) continue;
+    open = true;
+    sum.due += clone.open_loop->due;
+    sum.late += clone.open_loop->late;
+    sum.backlog_max += clone.open_loop->backlog_max;
+    sum.backlog_at_close += clone.open_loop->backlog_at_close;
+  }
+  if (!open) return {};
+  const auto cell = [&](const char* metric) { return Cell(records, phase, job, metric); };
+  return {
+      fmt::format("      response {}, p50 {}, p95 {}, p99 {}, max {}", cell("response_mean"),
+                  cell("response_p50"), cell("response_p95"), cell("response_p99"),
+                  cell("response_max")),
+      fmt::format("      {} of {} found no free slot when they were due; backlog {} at most, {} at "
+                  "the end",
+                  sum.late, sum.due, sum.backlog_max, sum.backlog_at_close)};
+}
+
 // The first column, then one for each of kColumns.
 TextTable NewTable(const std::string& title) {
   std::vector<Align> aligns(1 + std::size(kColumns), Align::kRight);
@@ -206,9 +246,11 @@ std::string PlainPhases(const ReportInput& input, const std::vector<std::string>
       const PhaseRecord& phase = AnyPhase(input.records, name);
       if (!FindSubject(phase, job->job)) continue;
       AppendRow(input, phase, name, job->job, &table);
-      for (const std::string& line :
-           {SettingsLine(*input.scenario, name, job->job), ClonesLine(phase, job->job).value_or(""),
-            TroubleLine(input.records, name, job->job)}) {
+      std::vector<std::string> lines = ResponseLines(input.records, name, job->job);
+      lines.insert(lines.begin(), SettingsLine(*input.scenario, name, job->job));
+      lines.push_back(ClonesLine(phase, job->job).value_or(""));
+      lines.push_back(TroubleLine(input.records, name, job->job));
+      for (const std::string& line : lines) {
         if (!line.empty()) table.Line(line);
       }
     }
@@ -259,6 +301,9 @@ std::string SweepTable(const ReportInput& input, const std::string& sweep,
       if (!FindSubject(phase, job->job)) continue;
       const std::string& label = varied.labels.at(step);
       AppendRow(input, phase, label.empty() ? step : label, job->job, &table);
+      for (const std::string& line : ResponseLines(input.records, step, job->job)) {
+        table.Line(line);
+      }
       const std::string trouble = TroubleLine(input.records, step, job->job);
       if (!trouble.empty()) table.Line(trouble);
     }

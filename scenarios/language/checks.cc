@@ -269,6 +269,17 @@ void CheckJob(const Node& table, const JobSpec& job, const PartInfo& engine,
                   fmt::format("engine {} always passes by the page cache: leave direct at true",
                               engine.name));
   }
+  if (sim_engine && job.isolation == Isolation::kProcess) {
+    problems->Add(PlaceOfKey(table, "isolation"),
+                  "a simulated job has neither a thread nor a process: take isolation out");
+  }
+  if (job.rate_iops > 0 && job.think_time_ns > 0) {
+    problems->Add(PlaceOfKey(table, "think_time"),
+                  "rate_iops says when I/Os begin: take think_time out, or rate_iops");
+  }
+  if (job.rate_iops == 0 && table.Find("rate_process") != nullptr) {
+    problems->Add(PlaceOfKey(table, "rate_process"), "rate_process goes with rate_iops only");
+  }
   CheckInFlight(table, job, problems);
   CheckDepth(table, job, engine, problems);
   CheckArea(table, job, problems);

@@ -49,6 +49,26 @@ std::string_view TrimWayName(TrimWay way) {
   CHECK(false);
 }
 
+std::string_view IsolationName(Isolation isolation) {
+  switch (isolation) {
+    case Isolation::kThread:
+      return "thread";
+    case Isolation::kProcess:
+      return "process";
+  }
+  CHECK(false);
+}
+
+std::string_view RateProcessName(RateProcess process) {
+  switch (process) {
+    case RateProcess::kFixed:
+      return "fixed";
+    case RateProcess::kPoisson:
+      return "poisson";
+  }
+  CHECK(false);
+}
+
 std::string_view ContentionName(Contention contention) {
   switch (contention) {
     case Contention::kRequired:
@@ -92,10 +112,20 @@ const PhaseSpec* Scenario::SoloPhaseOf(std::string_view job, std::string_view as
   return it == phases.end() ? nullptr : &*it;
 }
 
+int64_t Scenario::LastStartNs(const PhaseSpec& phase) const {
+  int64_t last_ns = 0;
+  for (const std::string& each : phase.jobs) {
+    if (const JobSpec* job = JobInPhase(phase, each)) {
+      last_ns = std::max(last_ns, job->start_delay_ns);
+    }
+  }
+  return last_ns;
+}
+
 int64_t Scenario::LengthNs() const {
   int64_t total_ns = 0;
   for (const PhaseSpec& phase : phases) {
-    total_ns += phase.settle_ns + phase.ramp_ns + phase.runtime_ns;
+    total_ns += phase.settle_ns + LastStartNs(phase) + phase.ramp_ns + phase.runtime_ns;
   }
   return total_ns;
 }

@@ -31,6 +31,12 @@ std::string_view RwName(Rw rw);
 enum class TrimWay : uint8_t { kIoctl, kAsync };
 std::string_view TrimWayName(TrimWay way);
 
+enum class Isolation : uint8_t { kThread, kProcess };
+std::string_view IsolationName(Isolation isolation);
+
+enum class RateProcess : uint8_t { kFixed, kPoisson };
+std::string_view RateProcessName(RateProcess process);
+
 struct FixtureSpec {
   std::string name;
   std::string kind;     // "null_blk", "sim", ...
@@ -50,11 +56,14 @@ struct JobSpec {
   uint32_t batch_complete = 1;
   uint32_t numjobs = 1;
   std::string engine;
-  TrimWay trim = TrimWay::kIoctl;  // jobs that trim only
+  TrimWay trim = TrimWay::kIoctl;            // jobs that trim only
+  Isolation isolation = Isolation::kThread;  // of each clone
   bool direct = true;
   uint64_t offset_bytes = 0;
-  uint64_t size_bytes = 0;     // 0: to the end of the queue
-  uint64_t seed = 0;           // of this job; mixed with the scenario's seed
+  uint64_t size_bytes = 0;  // 0: to the end of the queue
+  uint64_t seed = 0;        // of this job; mixed with the scenario's seed
+  double rate_iops = 0;     // of each clone; 0: a closed loop, as fast as completions allow
+  RateProcess rate_process = RateProcess::kFixed;
   int64_t think_time_ns = 0;   // pause between a completion and the next I/O of that slot
   int64_t start_delay_ns = 0;  // after the phase's start barrier
   std::vector<uint32_t> cpus;  // that its threads may run on; empty: as blkfair itself
@@ -133,6 +142,8 @@ struct Scenario {
   const JobSpec* JobInPhase(std::string_view phase, std::string_view job) const;
   // The first phase in which `job` runs alone, with the same keys as in the phase `as_in`; or null.
   const PhaseSpec* SoloPhaseOf(std::string_view job, std::string_view as_in) const;
+  // From the start of a phase until the last of its jobs has started; its ramp begins there.
+  int64_t LastStartNs(const PhaseSpec& phase) const;
   // Longest time that the phases may take, settling included; ns.
   int64_t LengthNs() const;
   bool operator==(const Scenario&) const = default;

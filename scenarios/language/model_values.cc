@@ -91,10 +91,15 @@ ParamValues JobValues(const JobSpec& job) {
   values.Set("batch_complete", int64_t{job.batch_complete});
   values.Set("numjobs", int64_t{job.numjobs});
   values.Set("engine", job.engine);
+  values.Set("isolation", Text(IsolationName(job.isolation)));
   values.Set("direct", job.direct);
   values.Set("offset", Signed(job.offset_bytes));
   if (job.size_bytes > 0) values.Set("size", Signed(job.size_bytes));
   values.Set("seed", Signed(job.seed));
+  if (job.rate_iops > 0) {
+    values.Set("rate_iops", job.rate_iops);
+    values.Set("rate_process", Text(RateProcessName(job.rate_process)));
+  }
   values.Set("think_time", job.think_time_ns);
   values.Set("start_delay", job.start_delay_ns);
   if (!job.cpus.empty()) {
@@ -116,10 +121,17 @@ JobSpec JobFrom(const ParamValues& values) {
   job.batch_submit = Unsigned32(values, "batch_submit");
   job.batch_complete = Unsigned32(values, "batch_complete");
   job.numjobs = Unsigned32(values, "numjobs");
+  job.isolation = values.String("isolation") == IsolationName(Isolation::kProcess)
+                      ? Isolation::kProcess
+                      : Isolation::kThread;
   job.direct = values.Bool("direct");
   job.offset_bytes = Unsigned(values, "offset");
   if (values.Has("size")) job.size_bytes = Unsigned(values, "size");
   job.seed = Unsigned(values, "seed");
+  if (values.Has("rate_iops")) job.rate_iops = values.Number("rate_iops");
+  if (values.String("rate_process") == RateProcessName(RateProcess::kPoisson)) {
+    job.rate_process = RateProcess::kPoisson;
+  }
   job.think_time_ns = values.Int("think_time");
   job.start_delay_ns = values.Int("start_delay");
   if (values.Has("cpus")) {

@@ -134,7 +134,6 @@ class Reading {
   void ReadAssert(const Node& table);
   void ReadCompare(const Node& table);
   const PartInfo* EngineOf(const Node& table, const Referents::Fixture* fixture);
-  void CheckStartDelays(const Node& table, const PhaseSpec& phase);
   void CheckJobsRun();
   void CheckSampling();
   void CheckAssertionsInScenario();
@@ -320,19 +319,7 @@ void Reading::ReadPhase(const Node& table) {
   if (problems_.count() > before) return;
   PhaseSpec phase = PhaseFrom(values);
   ReadSettings(table, &phase);
-  CheckStartDelays(table, phase);
   scenario_.phases.push_back(std::move(phase));
-}
-
-void Reading::CheckStartDelays(const Node& table, const PhaseSpec& phase) {
-  for (const std::string& name : phase.jobs) {
-    const JobSpec* job = scenario_.JobInPhase(phase, name);
-    if (job == nullptr || job->start_delay_ns < phase.ramp_ns + phase.runtime_ns) continue;
-    problems_.Add(PlaceOfKey(table, "jobs"),
-                  fmt::format("job {} would not start before phase {} ends: lower its start_delay, "
-                              "or raise runtime",
-                              Quote(name), Quote(phase.name)));
-  }
 }
 
 // A job that runs in no phase is a slip, unless its phase was left out for another fault.

@@ -208,5 +208,117 @@ TEST(JobLoopSteps, ACloseInTheRampLeavesAnEmptyWindow) {
   EXPECT_EQ(record.depth_mean, 0);
 }
 
+Arrivals Every(int64_t ns) {
+  JobSpec spec;
+  spec.rate_iops = 1e9 / static_cast<double>(ns);
+  return Arrivals(spec, 0, 1);
+}
+
+TEST(JobLoopOpen, IosBeginWhenTheyAreDueNotWhenOthersComplete) {
+  Crank crank({.loop = {.iodepth = 4, .batch_complete = 2, .arrivals = Every(100)}, .ramp_ns = 0});
+  crank.Submit();
+  EXPECT_EQ(crank.engine.in_flight.size(), 1u);  // due at the barrier
+  EXPECT_EQ(crank.DeadlineAt(), 100);
+  crank.FinishAt(40);
+  EXPECT_EQ(crank.engine.in_flight.size(), 0u);
+  EXPECT_EQ(crank.DeadlineAt(), 100);
+  crank.At(100);
+  crank.ReapAndSubmit();
+  EXPECT_EQ(crank.engine.in_flight.size(), 1u);
+  crank.At(230);  // one is late by the loop's own fault
+  crank.ReapAndSubmit();
+  EXPECT_EQ(crank.engine.in_flight.size(), 2u);
+  crank.FinishAt(260, 2);
+  const JobRecord record = crank.Finish();
+  EXPECT_EQ(record.directions[0].lat.sum_ns(), 40u + 160u + 30u);
+  EXPECT_EQ(record.directions[0].response->sum_ns(), 40u + 160u + 60u);
+  EXPECT_EQ(record.open_loop->late, 0u);
+  EXPECT_EQ(record.open_loop->behind_ns, 0);  // by less than an interval
+}
+
+TEST(JobLoopOpen, ABacklogIsMadeUpForAndIsTheDevicesWhileEverySlotIsTaken) {
+  Crank crank(
+      {.loop = {.iodepth = 2, .batch_submit = 2, .batch_complete = 2, .arrivals = Every(100)},
+       .ramp_ns = 0});
+  crank.Submit();
+  crank.At(100);
+  crank.ReapAndSubmit();
+  EXPECT_EQ(crank.engine.in_flight.size(), 2u);
+  crank.FinishAt(650, 2);  // due meanwhile: 200, 300, 400, 500, 600
+  EXPECT_EQ(crank.engine.in_flight.size(), 2u);
+  crank.FinishAt(660, 2);
+  EXPECT_EQ(crank.engine.in_flight.size(), 2u);
+  crank.FinishAt(670, 2);
+  EXPECT_EQ(crank.engine.in_flight.size(), 1u);
+  const JobRecord record = crank.Finish();
+  EXPECT_EQ(record.open_loop->late, 5u);
+  EXPECT_EQ(record.open_loop->backlog_max, 3u);
+  EXPECT_EQ(record.open_loop->behind_ns, 0);
+  // 650, 550, then 460, 360, then 270, 170 from when they were due.
+  EXPECT_EQ(record.directions[0].response->sum_ns(), 650u + 550 + 460 + 360 + 270 + 170);
+}
+
+TEST(JobLoopOpen, ALoopThatComesTooLateWithASlotFreeIsBehind) {
+  Crank crank({.loop = {.iodepth = 8, .batch_submit = 8, .arrivals = Every(100)}, .ramp_ns = 0});
+  crank.Submit();
+  crank.FinishAt(10);
+  crank.At(750);  // nobody called: 100 was overdue from 200 on
+  crank.ReapAndSubmit();
+  EXPECT_EQ(crank.engine.in_flight.size(), 7u);
+  EXPECT_EQ(crank.Finish().open_loop->behind_ns, 550);
+}
+
+TEST(JobLoopOpen, WhatWasDueAtTheCloseAndNotBegunIsTheBacklogThere) {
+  Crank crank({.loop = {.iodepth = 1, .arrivals = Every(100)}, .ramp_ns = 0, .runtime_ns = 1000});
+  crank.Submit();
+  crank.At(1500);
+  crank.engine.Finish();
+  crank.ReapAndSubmit();
+  EXPECT_TRUE(crank.loop.done());
+  const JobRecord record = crank.Finish();
+  EXPECT_EQ(record.open_loop->due, 10u);
+  EXPECT_EQ(record.open_loop->backlog_at_close, 9u);
+}
+
+TEST(Arrivals, PoissonOnesHaveTheRateAndSpreadAndDependOnTheSeedAlone) {
+  JobSpec spec;
+  spec.rate_iops = 1000;
+  spec.rate_process = RateProcess::kPoisson;
+  Arrivals one(spec, 0, 7);
+  Arrivals same(spec, 0, 7);
+  Arrivals other(spec, 0, 8);
+  for (Arrivals* arrivals : {&one, &same, &other}) arrivals->Start(5000);
+  constexpr int kDraws = 100'000;
+  double squares = 0;
+  int64_t last_ns = 5000;
+  int differing = 0;
+  for (int i = 0; i < kDraws; i++) {
+    ASSERT_EQ(one.next_ns(), same.next_ns());
+    ASSERT_GE(one.next_ns(), last_ns);
+    differing += one.next_ns() != other.next_ns() ? 1 : 0;
+    const auto gap = static_cast<double>(one.next_ns() - last_ns);
+    squares += gap * gap;
+    last_ns = one.next_ns();
+    for (Arrivals* arrivals : {&one, &same, &other}) arrivals->Advance();
+  }
+  EXPECT_NEAR(static_cast<double>(last_ns) / kDraws, 1e6, 0.01e6);
+  EXPECT_NEAR(squares / kDraws, 2e12, 0.05e12);  // exponential: twice the square of the mean
+  EXPECT_GT(differing, kDraws - 10);
+}
+
+TEST(Arrivals, FixedOnesOfClonesLieBetweenEachOther) {
+  JobSpec spec;
+  spec.rate_iops = 3;
+  spec.numjobs = 2;
+  Arrivals first(spec, 0, 1);
+  Arrivals second(spec, 1, 1);
+  first.Start(1000);
+  second.Start(1000);
+  EXPECT_EQ(first.next_ns(), 1000);
+  EXPECT_EQ(second.next_ns(), 1000 + 166'666'667);
+  for (int i = 0; i < 3'000'000; i++) first.Advance();
+  EXPECT_EQ(first.next_ns(), 1000 + 1'000'000'000'000'000);  // no error adds up
+}
+
 }  // namespace
 }  // namespace blkfair

@@ -349,6 +349,8 @@ TEST(SimFixture, MakesSimulatedQueues) {
   params.Set("policy", std::string("fcfs"));
   params.Set("service_time", Ints{20'000'000, 200'000'000});
   params.Set("service_cv", 0.5);
+  params.Set("stall_at", Ints{0, 2'000'000'000});
+  params.Set("stall_for", Ints{0, 1'000'000'000});
   params.Set("block_size", Ints{4096});
   params.Set("size", Ints{1 << 20});
   const FixtureInfo& info = *FindFixture("sim");
@@ -363,6 +365,9 @@ TEST(SimFixture, MakesSimulatedQueues) {
   EXPECT_EQ(queue.sim.tags, 64u);
   EXPECT_EQ(queue.sim.service_ns, 200'000'000);
   EXPECT_EQ(queue.sim.service_cv, 0.5);
+  EXPECT_EQ(queue.sim.stall_at_ns, 2'000'000'000);
+  EXPECT_EQ(queue.sim.stall_for_ns, 1'000'000'000);
+  EXPECT_EQ(fixture->queues()[0].sim.stall_for_ns, 0);
   EXPECT_TRUE(queue.sim.shared);
   EXPECT_EQ(queue.logical_block_bytes, 4096u);
   EXPECT_TRUE(fixture->facts().tags.shared);

@@ -29,15 +29,16 @@ TEST(Placement, IsWhatTheJobSaysAndIsReadBack) {
   job.cpus = {AllowedCpus().back()};
   job.nice = 7;
   job.ioprio = "be/6";
-  JobRecord record;
   Result<void> placed;
-  Result<void> read;
+  Result<Placement> read;
   std::jthread([&] {
     placed = PlaceThisThread(job);
-    read = ReadPlacement(job, &record);
+    read = ReadPlacement(job);
   }).join();
   ASSERT_TRUE(placed) << placed.error().message;
   ASSERT_TRUE(read) << read.error().message;
+  JobRecord record;
+  NotePlacement(*read, &record);
   EXPECT_EQ(record.cpus, std::to_string(job.cpus[0]));
   EXPECT_EQ(record.nice, 7);
   EXPECT_EQ(record.ioprio, "be/6");
@@ -46,8 +47,7 @@ TEST(Placement, IsWhatTheJobSaysAndIsReadBack) {
 TEST(Placement, WhatTheKernelDidNotTakeIsAnError) {
   JobSpec job;
   job.nice = 7;
-  JobRecord record;
-  const Result<void> read = ReadPlacement(job, &record);
+  const Result<Placement> read = ReadPlacement(job);
   ASSERT_FALSE(read);
   EXPECT_NE(read.error().message.find("after setting 7"), std::string::npos)
       << read.error().message;

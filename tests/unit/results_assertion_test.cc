@@ -393,6 +393,38 @@ TEST_F(AssertionTest, B01BoundOfASaturatedPercentileIsInconclusive) {
                           {"max", MetricValue{1e18, MetricValue::Unit::kNanoseconds}}});
   EXPECT_OUTCOME(verdict, kInconclusive);
   EXPECT_WHY(verdict, "beyond the histogram");
+  EXPECT_WHY(verdict, "lat_p99 of light is >= 1100 s");
+}
+
+TEST_F(AssertionTest, BoundOnTheShareInTheWorstOfManyCells) {
+  PhaseRecord& phase = Contended();
+  const auto share = [&] {
+    return JudgeKind("bound", {{"job", "light"},
+                               {"metric", "share_p5"},
+                               {"min", MetricValue{0.2, MetricValue::Unit::kNone}}});
+  };
+  // Alone it would be one I/O of four; in `low` cells of the window it is one of a hundred. What
+  // lies before the window, or across one of its ends, does not count.
+  const auto fill = [&](size_t low) {
+    for (JobRecord& job : phase.jobs) {
+      const bool light = job.job == "light";
+      job.series.assign(221, SeriesCell{.ios = light ? 1u : 3u});
+      for (size_t i = 0; i < 20; i++) job.series[i].ios = light ? 0 : 100;
+      for (size_t i = 20; i < 20 + low; i++) job.series[i].ios = light ? 1 : 99;
+    }
+  };
+  phase.series_cell_ns = 50'000'000;
+  fill(9);
+  EXPECT_OUTCOME(share(), kPass);
+  EXPECT_EQ(share().observed_value, 0.25);
+  fill(10);
+  EXPECT_OUTCOME(share(), kFail);
+  EXPECT_EQ(share().observed_value, 0.01);
+  phase.series_cell_ns = 100'000'000;
+  EXPECT_OUTCOME(share(), kInconclusive);
+  EXPECT_WHY(share(),
+             "needs 200 cells of the series with I/Os in them, and the window had 100: a "
+             "runtime of 20s would do");
 }
 
 TEST_F(AssertionTest, BoundOnErrorsJudgesThem) {
@@ -487,27 +519,6 @@ TEST_F(AssertionTest, RepeatsPassOnlyWhenTheIntervalClearsTheBound) {
   EXPECT_LT(*verdict.low, *verdict.observed_value);  // two that agree still resolve one count only
   EXPECT_GT(*verdict.high, *verdict.observed_value);
   EXPECT_OUTCOME(JudgeKind("slowdown", {{"job", "light"}, {"max", 1.005}}), kFail);
-}
-
-TEST_F(AssertionTest, IntervalsOfSharesStayWithinWhatAShareCanBe) {
-  records_ = {testing::StockRecord(scenario_), testing::NofairRecord(scenario_)};
-  const Verdict verdict =
-      JudgeKind("share", {{"of", "tags"}, {"queues", Names{"pair:0"}}, {"min", 0.9}});
-  EXPECT_OUTCOME(verdict, kInconclusive);
-  EXPECT_EQ(*verdict.low, 0);  // Student's interval of 0.50 and 0.98 goes far beyond both
-  EXPECT_EQ(*verdict.high, 1);
-}
-
-TEST_F(AssertionTest, ZerosAmongRepeatsAreNoReasonToSayNothing) {
-  records_.assign(6, testing::StockRecord(scenario_));
-  for (size_t i = 0; i < records_.size(); i++) {
-    if (i % 2 == 0) JobIn(PhaseIn(records_[i], "contention"), "light").errors = {{"read EIO", 2}};
-  }
-  const Verdict verdict =
-      JudgeKind("bound", {{"job", "light"}, {"metric", "errors"}, {"max", MetricValue{10}}});
-  EXPECT_OUTCOME(verdict, kPass);
-  EXPECT_EQ(*verdict.observed_value, 1);
-  EXPECT_EQ(verdict.n, 6U);
 }
 
 TEST_F(AssertionTest, GapsOfRepeatsNeedSixForTheirMedian) {

@@ -295,6 +295,26 @@ TEST_F(JudgeTest, B16AnAntagonistThatNeverReachedItsDepthIsAnError) {
                 "heavy had 1 I/Os in flight at most in phase contention, of an iodepth of 256");
   scenario_.jobs[0].think_time_ns = 1'000'000;
   ExpectOutcome(Outcome::kPass, 0, "");
+  scenario_.jobs[0].think_time_ns = 0;
+  scenario_.jobs[0].rate_iops = 10;
+  ExpectOutcome(Outcome::kPass, 0, "");
+}
+
+TEST_F(JudgeTest, ARateThatTheGeneratorItselfDidNotKeepIsInconclusive) {
+  JobRecord& light = JobIn(Contended(), "light");
+  light.open_loop = OpenLoopRecord{.rate_iops = 1000, .process = "fixed", .due = 10'000};
+  light.open_loop->late = 3000;  // by the device's fault: that is a result
+  light.open_loop->behind_ns = 499'000'000;
+  ExpectOutcome(Outcome::kPass, 0, "");
+  light.open_loop->behind_ns = 501'000'000;
+  ExpectOutcome(Outcome::kInconclusive, 4,
+                "the generator of light did not keep rate_iops = 1000 in phase contention");
+}
+
+TEST_F(JudgeTest, AWorkerThatEndedEarlyIsAnErrorThatNamesIt) {
+  JobIn(Contended(), "heavy").ended_early =
+      "job heavy: its process was killed by signal 9 (Killed)";
+  ExpectOutcome(Outcome::kError, 3, "job heavy: its process was killed by signal 9 (Killed)");
 }
 
 // --- warnings ---

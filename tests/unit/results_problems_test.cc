@@ -118,6 +118,24 @@ TEST(AssertionProblems, SlowdownWithoutASoloPhase) {
   EXPECT_NE(ProblemsOf(scenario)[0].find("solo"), std::string::npos);
 }
 
+TEST(AssertionProblems, B07FairnessUnderARateIsToldByResponses) {
+  Scenario scenario = testing::LopsidedScenario();
+  const auto problems = [&](std::string kind, std::string metric) {
+    scenario.asserts = {MakeAssert(
+        std::move(kind), {"contention"},
+        {{"metric", std::move(metric)}, {"between", Names{"heavy", "light"}}, {"max", 2.0}})};
+    return ProblemsOf(scenario);
+  };
+  scenario.jobs[0].rate_iops = 100;
+  EXPECT_TRUE(problems("ratio", "lat_p99").empty());  // the other has no responses
+  scenario.jobs[1].rate_iops = 100;
+  ASSERT_EQ(problems("ratio", "lat_p99").size(), 1U);
+  EXPECT_NE(problems("ratio", "lat_p99")[0].find("waited to begin: use response_p99"),
+            std::string::npos);
+  EXPECT_TRUE(problems("ratio", "response_p99").empty());
+  EXPECT_TRUE(problems("ratio", "iops").empty());
+}
+
 TEST(AssertionProblems, CompletionLatencyAcrossEnginesOnAContendedSet) {
   Scenario scenario = testing::LopsidedScenario();
   scenario.jobs[1].engine = "io_uring";

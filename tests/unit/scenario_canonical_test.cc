@@ -51,6 +51,7 @@ batch_submit = 1
 batch_complete = 1
 numjobs = 1
 engine = "io_uring"
+isolation = "thread"
 direct = true
 offset = "0B"
 seed = 0

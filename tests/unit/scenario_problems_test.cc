@@ -337,8 +337,8 @@ TEST(ScenarioProblems, NamesThatDoNotExistOrRepeat) {
        "phase = 1",
        {"1:1: there is no [[phase]]: a scenario needs one at least",
         "25:1: unknown key \"phase\" in [[job]] of psync; its keys: name, queue, rw, rwmixread, "
-        "trim, bs, iodepth, batch_submit, batch_complete, numjobs, engine, direct, offset, size, "
-        "seed, think_time, start_delay, cpus, nice, ioprio",
+        "trim, bs, iodepth, batch_submit, batch_complete, numjobs, engine, isolation, direct, "
+        "offset, size, seed, rate_iops, rate_process, think_time, start_delay, cpus, nice, ioprio",
         R"(28:9: no phase is named "contention")", R"(33:11: no phase is named "contention")"}},
   });
 }
@@ -417,8 +417,9 @@ TEST(ScenarioProblems, ImpossibleCombinations) {
       {R"(engine = "psync")",
        "engine = \"psync\"\nfixed_buffers = true",
        {"24:1: unknown key \"fixed_buffers\" in [[job]] of psync; its keys: name, queue, rw, "
-        "rwmixread, trim, bs, iodepth, batch_submit, batch_complete, numjobs, engine, direct, "
-        "offset, size, seed, think_time, start_delay, cpus, nice, ioprio"}},
+        "rwmixread, trim, bs, iodepth, batch_submit, batch_complete, numjobs, engine, isolation, "
+        "direct, offset, size, seed, rate_iops, rate_process, think_time, start_delay, cpus, nice, "
+        "ioprio"}},
       {R"(queue = "pair:1")",
        R"(queue = "virtual:1")",
        {R"(23:10: queue "virtual:1" is simulated: engine must be sim, not psync)"}},
@@ -431,10 +432,15 @@ TEST(ScenarioProblems, ImpossibleCombinations) {
       {R"(engine = "psync")",
        "engine = \"psync\"\n\n[[job]]\nname = \"idle\"\nqueue = \"pair:0\"",
        {R"(26:8: job "idle" runs in no phase: name it in one, or take it out)"}},
-      {R"(engine = "psync")",
-       "engine = \"psync\"\nstart_delay = \"5s\"",
-       {"27:9: job \"light\" would not start before phase \"solo_light\" ends: lower its "
-        "start_delay, or raise runtime"}},
+      {"queue = \"pair:1\"\nengine = \"psync\"",
+       "queue = \"virtual:1\"\nisolation = \"process\"",
+       {"23:13: a simulated job has neither a thread nor a process: take isolation out"}},
+      {"iodepth = 256",
+       "rate_iops = 100\nthink_time = \"1ms\"",
+       {"19:14: rate_iops says when I/Os begin: take think_time out, or rate_iops"}},
+      {"iodepth = 256",
+       R"(rate_process = "poisson")",
+       {"18:16: rate_process goes with rate_iops only"}},
       {"max = 0.6", R"(tolerance = "5%")", {"34:1: share: give min, max or both"}},
       {"max = 0.6", "max = 0.6\nmin = 0.7", {"38:7: share: min is above max"}},
       {"iodepth = 256",

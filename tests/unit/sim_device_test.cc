@@ -182,5 +182,17 @@ TEST(SimDevice, ServiceTimesHaveTheMeanAndSpreadAskedFor) {
   EXPECT_NE(ServiceTimeNs(spec, 7, 5), ServiceTimeNs(spec, 8, 5));
 }
 
+TEST(SimDevice, AStallHoldsUpWhatIsBeingServedAndWhatComesMeanwhile) {
+  SimQueueSpec spec = Spec("fair", 64, kMs);
+  EXPECT_EQ(ServedAtNs(spec, 0, kMs), kMs);
+  spec.stall_at_ns = 10 * kMs;
+  spec.stall_for_ns = 100 * kMs;
+  EXPECT_EQ(ServedAtNs(spec, 9 * kMs, kMs), 10 * kMs);
+  EXPECT_EQ(ServedAtNs(spec, 9 * kMs + kMs / 2, kMs), 110 * kMs + kMs / 2);
+  EXPECT_EQ(ServedAtNs(spec, 10 * kMs, kMs), 111 * kMs);
+  EXPECT_EQ(ServedAtNs(spec, 60 * kMs, kMs), 111 * kMs);
+  EXPECT_EQ(ServedAtNs(spec, 110 * kMs, kMs), 111 * kMs);
+}
+
 }  // namespace
 }  // namespace blkfair
