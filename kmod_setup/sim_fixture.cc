@@ -47,6 +47,19 @@ constexpr std::array kParams = {
               .min = 0,
               .max = 10,
               .help = "Coefficient of variation of the service time; 0 is constant"},
+    ParamSpec{.name = "stall_at",
+              .type = ParamType::kDuration,
+              .shape = ParamShape::kOneOrList,
+              .default_text = "0s",
+              .min = 0,
+              .help = "When the device stands still, in simulated time since the run began, of all "
+                      "queues or of each"},
+    ParamSpec{.name = "stall_for",
+              .type = ParamType::kDuration,
+              .shape = ParamShape::kOneOrList,
+              .default_text = "0s",
+              .min = 0,
+              .help = "For how long it does, of all queues or of each"},
     ParamSpec{.name = "block_size",
               .type = ParamType::kSize,
               .shape = ParamShape::kOneOrList,
@@ -109,9 +122,15 @@ Result<void> SimFixture::SetUp() {
                  .tags = tags,
                  .service_ns = params_.IntAt("service_time", i),
                  .service_cv = params_.Number("service_cv"),
+                 .stall_at_ns = params_.IntAt("stall_at", i),
+                 .stall_for_ns = params_.IntAt("stall_for", i),
                  .shared = shared};
     const std::string prefix = queue.Name() + " ";
     facts_.settings.emplace_back(prefix + "service_time", FormatDuration(queue.sim.service_ns));
+    if (queue.sim.stall_for_ns > 0) {
+      facts_.settings.emplace_back(prefix + "stall_at", FormatDuration(queue.sim.stall_at_ns));
+      facts_.settings.emplace_back(prefix + "stall_for", FormatDuration(queue.sim.stall_for_ns));
+    }
     facts_.settings.emplace_back(prefix + "block_size",
                                  FormatSize(static_cast<int64_t>(queue.logical_block_bytes)));
     facts_.settings.emplace_back(prefix + "size",

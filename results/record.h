@@ -26,12 +26,14 @@ struct DirectionRecord {
   std::optional<LatencyStats> slat;  // absent where the engine does not measure it
   LatencyStats clat;
   LatencyStats lat;
+  // Open loop: from when the I/O was due to its completion.
+  std::optional<LatencyStats> response = {};
 };
 
 // No data moves in a trim, so that trims are never added to reads and writes.
 inline bool IsTrim(const DirectionRecord& record) { return record.direction == "trim"; }
 
-// One cell of a time series: completions between cell_start and cell_start + window_ns.
+// One cell of a time series: completions between its start and series_cell_ns later.
 struct SeriesCell {
   uint64_t ios = 0;
   uint64_t bytes = 0;
@@ -41,6 +43,19 @@ struct SeriesCell {
   bool operator==(const SeriesCell&) const = default;
 };
 
+// How a job of a given rate kept it. All numbers are of the window.
+struct OpenLoopRecord {
+  double rate_iops = 0;  // offered by each clone
+  std::string process;   // "fixed" | "poisson"
+  uint64_t due = 0;      // I/Os that were to begin
+  uint64_t late = 0;     // I/Os that found no free slot when they were due
+  uint64_t backlog_max = 0;
+  uint64_t backlog_at_close = 0;  // due and not begun
+  // Time in which an I/O had been due for more than one mean interval, a slot was free, and the
+  // generator had not begun it.
+  int64_t behind_ns = 0;
+};
+
 struct JobRecord {
   std::string job;     // name in the scenario
   uint32_t clone = 0;  // 0 .. numjobs-1
@@ -48,6 +63,7 @@ struct JobRecord {
   std::string engine;
   std::string issue_point;  // where issue is stamped: IssueRule::doc
   uint32_t iodepth = 0;
+  std::optional<OpenLoopRecord> open_loop;  // of a job with a rate
   std::vector<DirectionRecord> directions;  // only those the job uses
   std::vector<SeriesCell> series;           // the whole phase from the barrier on, ramp included
   int64_t gap_max_ns = 0;                   // longest time in the window without a completion
@@ -69,6 +85,7 @@ struct JobRecord {
   std::string cpus;    // that its thread was allowed to run on, read back: "0-3,8"; empty for sim
   int32_t nice = 0;    // read back
   std::string ioprio;  // read back: "none", "idle", "be/4", "rt/0"
+  std::string ended_early;  // how its worker died or broke; empty when it did not
   int64_t cpu_user_ns = 0;  // of the job's thread, whole phase
   int64_t cpu_system_ns = 0;
   uint64_t switches_voluntary = 0;
@@ -156,7 +173,8 @@ struct PhaseRecord {
   bool settled = true;    // active_queues reached what was expected
   int64_t window_open_ns = 0;
   int64_t window_close_ns = 0;
-  std::vector<JobRecord> jobs;  // in the scenario's order, clones in theirs
+  int64_t series_cell_ns = 100'000'000;  // length of one cell of every series
+  std::vector<JobRecord> jobs;           // in the scenario's order, clones in theirs
   std::vector<QueueRecord> queues;
   std::vector<TagSetPhaseRecord> tag_sets;
   std::optional<SamplingRecord> sampling;  // absent where no thread samples: sim
@@ -179,14 +197,6 @@ struct FixtureRecord {
   std::vector<std::pair<std::string, std::string>> settings;
 };
 
-// One thing about a machine that a reviewer asks after: "kasan" = "off", "pair.scheduler" = "none".
-struct AuditFinding {
-  std::string name;  // of a fixture's setting: as in --set, without "fixture."
-  std::string value;
-  std::string warning;  // why it weakens the figures, as a sentence; empty: it does not
-  bool operator==(const AuditFinding&) const = default;
-};
-
 struct EnvironmentRecord {
   std::string executor;            // "guest" | "host" | "sim"
   std::string time;                // "virtual" | "real" | "simulated"
@@ -197,8 +207,10 @@ struct EnvironmentRecord {
   uint32_t cpus = 0;
   uint64_t memory_bytes = 0;
   std::string cpu_model;
-  std::string clock;      // "TSC", "CLOCK_MONOTONIC" or "virtual"
-  std::string clock_why;  // why that one
+  std::string cpu_idle;       // cpuidle's governor; empty where there is none
+  std::string cpu_frequency;  // cpufreq's governor and driver, "schedutil (acpi-cpufreq)"; likewise
+  std::string clock;          // "TSC", "CLOCK_MONOTONIC" or "virtual"
+  std::string clock_why;      // why that one
   std::string clocksource;
   double clock_read_cost_ns = 0;
   std::optional<bool> clock_in_user_space;  // a read needs no system call
@@ -209,7 +221,6 @@ struct EnvironmentRecord {
   // where nothing was booted for the run.
   std::optional<int64_t> boot_wait_ns;
   std::optional<bool> boot_work_ended;
-  std::vector<AuditFinding> audit;  // of the kernel under the jobs, and of its machine
 };
 
 struct EventRecord {
@@ -240,7 +251,6 @@ struct HostRecord {
   std::vector<std::string> qemu_arguments;
   std::vector<std::string> failed_boots;  // one sentence per boot that showed no life
   std::string work_folder;
-  std::vector<AuditFinding> audit;  // of the machine that a guest ran on
 };
 
 struct Record {

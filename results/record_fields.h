@@ -15,27 +15,40 @@ template <typename T, typename Struct>
 concept MaybeConst = std::same_as<std::remove_const_t<T>, Struct>;
 
 void Fields(auto& archive, MaybeConst<DirectionRecord> auto& r) {
-  auto& [direction, ios, bytes, slat, clat, lat] = r;
+  auto& [direction, ios, bytes, slat, clat, lat, response] = r;
   archive("direction", direction);
   archive("ios", ios);
   archive("bytes", bytes);
   archive("slat", slat);
   archive("clat", clat);
   archive("lat", lat);
+  archive("response", response);
+}
+
+void Fields(auto& archive, MaybeConst<OpenLoopRecord> auto& r) {
+  auto& [rate_iops, process, due, late, backlog_max, backlog_at_close, behind_ns] = r;
+  archive("rate_iops", rate_iops);
+  archive("process", process);
+  archive("due", due);
+  archive("late", late);
+  archive("backlog_max", backlog_max);
+  archive("backlog_at_close", backlog_at_close);
+  archive("behind_ns", behind_ns);
 }
 
 void Fields(auto& archive, MaybeConst<JobRecord> auto& r) {
-  auto& [job, clone, queue, engine, issue_point, iodepth, directions, series, gap_max_ns,
+  auto& [job, clone, queue, engine, issue_point, iodepth, open_loop, directions, series, gap_max_ns,
          gap_max_at_ns, gap_censored, ios_trimmed, ios_drained, in_flight_at_close, outstanding,
          depth_mean, depth_max, submit_calls, submit_sizes, reap_calls, clock_anomalies, errors,
-         cpus, nice, ioprio, cpu_user_ns, cpu_system_ns, switches_voluntary, switches_involuntary] =
-      r;
+         cpus, nice, ioprio, ended_early, cpu_user_ns, cpu_system_ns, switches_voluntary,
+         switches_involuntary] = r;
   archive("job", job);
   archive("clone", clone);
   archive("queue", queue);
   archive("engine", engine);
   archive("issue_point", issue_point);
   archive("iodepth", iodepth);
+  archive("open_loop", open_loop);
   archive("gap_max_ns", gap_max_ns);
   archive("gap_max_at_ns", gap_max_at_ns);
   archive("gap_censored", gap_censored);
@@ -53,6 +66,7 @@ void Fields(auto& archive, MaybeConst<JobRecord> auto& r) {
   archive("cpus", cpus);
   archive("nice", nice);
   archive("ioprio", ioprio);
+  archive("ended_early", ended_early);
   archive("cpu_user_ns", cpu_user_ns);
   archive("cpu_system_ns", cpu_system_ns);
   archive("switches_voluntary", switches_voluntary);
@@ -135,8 +149,8 @@ void Fields(auto& archive, MaybeConst<TagSetPhaseRecord> auto& r) {
 }
 
 void Fields(auto& archive, MaybeConst<PhaseRecord> auto& r) {
-  auto& [name, solo, partial, settle_ns, nudge_ns, settled, window_open_ns, window_close_ns, jobs,
-         queues, tag_sets, sampling] = r;
+  auto& [name, solo, partial, settle_ns, nudge_ns, settled, window_open_ns, window_close_ns,
+         series_cell_ns, jobs, queues, tag_sets, sampling] = r;
   archive("name", name);
   archive("solo", solo);
   archive("partial", partial);
@@ -145,6 +159,7 @@ void Fields(auto& archive, MaybeConst<PhaseRecord> auto& r) {
   archive("settled", settled);
   archive("window_open_ns", window_open_ns);
   archive("window_close_ns", window_close_ns);
+  archive("series_cell_ns", series_cell_ns);
   archive("sampling", sampling);
   archive("tag_sets", tag_sets);
   archive("queues", queues);
@@ -162,18 +177,11 @@ void Fields(auto& archive, MaybeConst<FixtureRecord> auto& r) {
   archive("settings", settings);
 }
 
-void Fields(auto& archive, MaybeConst<AuditFinding> auto& r) {
-  auto& [name, value, warning] = r;
-  archive("name", name);
-  archive("value", value);
-  archive("warning", warning);
-}
-
 void Fields(auto& archive, MaybeConst<EnvironmentRecord> auto& r) {
   auto& [executor, time, kernel_release, kernel_version, kernel_config_hash, kernel_command_line,
-         cpus, memory_bytes, cpu_model, clock, clock_why, clocksource, clock_read_cost_ns,
-         clock_in_user_space, clock_drift_ppm, clock_suspect, boot_wait_ns, boot_work_ended,
-         audit] = r;
+         cpus, memory_bytes, cpu_model, cpu_idle, cpu_frequency, clock, clock_why, clocksource,
+         clock_read_cost_ns, clock_in_user_space, clock_drift_ppm, clock_suspect, boot_wait_ns,
+         boot_work_ended] = r;
   archive("executor", executor);
   archive("time", time);
   archive("kernel_release", kernel_release);
@@ -183,6 +191,8 @@ void Fields(auto& archive, MaybeConst<EnvironmentRecord> auto& r) {
   archive("cpus", cpus);
   archive("memory_bytes", memory_bytes);
   archive("cpu_model", cpu_model);
+  archive("cpu_idle", cpu_idle);
+  archive("cpu_frequency", cpu_frequency);
   archive("clock", clock);
   archive("clock_why", clock_why);
   archive("clocksource", clocksource);
@@ -192,7 +202,6 @@ void Fields(auto& archive, MaybeConst<EnvironmentRecord> auto& r) {
   archive("clock_suspect", clock_suspect);
   archive("boot_wait_ns", boot_wait_ns);
   archive("boot_work_ended", boot_work_ended);
-  archive("audit", audit);
 }
 
 void Fields(auto& archive, MaybeConst<EventRecord> auto& r) {
@@ -203,7 +212,7 @@ void Fields(auto& archive, MaybeConst<EventRecord> auto& r) {
 
 void Fields(auto& archive, MaybeConst<HostRecord> auto& r) {
   auto& [started, wall_seconds, kernel, kernel_file, machine, qemu_version, qemu_arguments,
-         failed_boots, work_folder, audit] = r;
+         failed_boots, work_folder] = r;
   archive("started", started);
   archive("wall_seconds", wall_seconds);
   archive("kernel", kernel);
@@ -213,7 +222,6 @@ void Fields(auto& archive, MaybeConst<HostRecord> auto& r) {
   archive("qemu_arguments", qemu_arguments);
   archive("failed_boots", failed_boots);
   archive("work_folder", work_folder);
-  archive("audit", audit);
 }
 
 void Fields(auto& archive, MaybeConst<Record> auto& r) {

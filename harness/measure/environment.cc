@@ -41,6 +41,18 @@ void ReadEnvironment(const KernelFs& fs, EnvironmentRecord* environment) {
       environment->memory_bytes = std::strtoull(total.c_str(), nullptr, 10) * 1024;
     }
   }
+  const std::string cpu = roots.sys + "/devices/system/cpu/";
+  // Read-only by another name before 5.9, unless the kernel was told to let it be switched.
+  for (const char* governor : {"cpuidle/current_governor", "cpuidle/current_governor_ro"}) {
+    auto line = fs.ReadLine(cpu + governor);
+    if (line && *line != "none") environment->cpu_idle = *line;
+  }
+  if (auto governor = fs.ReadLine(cpu + "cpu0/cpufreq/scaling_governor")) {
+    environment->cpu_frequency = *governor;
+    if (auto driver = fs.ReadLine(cpu + "cpu0/cpufreq/scaling_driver")) {
+      environment->cpu_frequency += " (" + *driver + ")";
+    }
+  }
   const std::string clocksource =
       roots.sys + "/devices/system/clocksource/clocksource0/current_clocksource";
   if (auto line = fs.ReadLine(clocksource)) environment->clocksource = *line;

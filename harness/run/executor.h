@@ -31,7 +31,7 @@ struct PhasePlan {
   int64_t runtime_ns = 0;
   int64_t series_cell_ns = 100'000'000;
   int64_t sample_interval_ns = 0;  // 0: `sample` is not called
-  int64_t drain_limit_ns = 30'000'000'000;
+  int64_t drain_limit_ns = 25'000'000'000;
 };
 
 // When sample `index` is due, since the barrier: one in every interval, at a moment that wanders
@@ -61,6 +61,9 @@ struct PhaseResult {
   int64_t window_close_ns = 0;
   bool interrupted = false;
   std::optional<SamplingRecord> sampling;  // where a thread of its own samples
+  // A worker broke or died, named here: the window was closed for all, and what was measured until
+  // then is there.
+  std::optional<Error> broken;
 };
 
 class PhaseExecutor {

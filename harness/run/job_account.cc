@@ -21,22 +21,25 @@ std::string ErrnoName(int os_errno) {
   return name != nullptr ? name : "E" + std::to_string(os_errno);
 }
 
-JobAccount::JobAccount(const Shape& shape) : shape_(shape) {
+JobAccount::JobAccount(const Shape& shape, std::pmr::memory_resource* memory)
+    : shape_(shape),
+      series_(memory),
+      sizes_outside_(shape.batch_submit + 1, memory),
+      sizes_in_window_(shape.batch_submit + 1, memory) {
   CHECK(shape.cell_ns > 0);
   CHECK(shape.length_ns >= 0);
   const auto cells = (shape.length_ns + shape.cell_ns - 1) / shape.cell_ns;
   // One more than are used: for the time after the close.
   series_.resize(static_cast<size_t>(cells) + 1);
   cell_ = series_.data();
-  sizes_outside_.resize(shape.batch_submit + 1);
-  sizes_in_window_.resize(shape.batch_submit + 1);
   sizes_now_ = sizes_outside_.data();
   CHECK(!shape.trims || !(shape.reads || shape.writes));
   const bool used[kDirections] = {shape.reads, shape.writes || shape.trims};
   for (size_t i = 0; i < kDirections; i++) {
     if (!used[i]) continue;
-    directions_[i].emplace();
-    if (shape.has_slat) directions_[i]->slat.emplace();
+    directions_[i].emplace(memory);
+    if (shape.has_slat) directions_[i]->slat.emplace(memory);
+    if (shape.open_loop) directions_[i]->response.emplace(memory);
     by_direction_[i] = &*directions_[i];
   }
 }
@@ -172,6 +175,7 @@ void JobAccount::Finish(uint32_t outstanding, JobRecord* record) {
       direction.slat = std::move(directions_[i]->slat);
       direction.clat = std::move(directions_[i]->clat);
       direction.lat = std::move(directions_[i]->lat);
+      direction.response = std::move(directions_[i]->response);
       record->directions.push_back(std::move(direction));
     }
     const std::string prefix = std::string(names[i]) + " ";
@@ -185,7 +189,8 @@ void JobAccount::Finish(uint32_t outstanding, JobRecord* record) {
   const auto cells = static_cast<size_t>((length_ns + shape_.cell_ns - 1) / shape_.cell_ns);
   series_.resize(std::min(series_.size(), cells));
   for (SeriesCell& cell : series_) cell.bytes = cell.ios * shape_.bs_bytes;
-  record->series = std::move(series_);
+  record->series.assign(series_.begin(), series_.end());
+  if (shape_.open_loop) record->open_loop = open_loop_;
   record->gap_max_ns = gap_max_in_window_ns_;
   record->gap_max_at_ns = gap_max_in_window_ns_ == 0 ? 0 : gap_max_at_ns_ - times_.barrier_ns;
   record->gap_censored = gap_censored_;

@@ -1,13 +1,14 @@
 // JobAccount: everything that is counted about one job in one phase. All memory is taken by the
-// constructor; from the barrier to the drain nothing here allocates, locks or throws. Owned by the
-// job's loop and used by its thread; turned into a JobRecord afterwards. Times are those of the
-// job's clock; the record counts from the barrier.
+// constructor, from a resource that processes may share; from the barrier to the drain nothing here
+// allocates, locks or throws. Owned by the job's loop and used by its thread; turned into a
+// JobRecord afterwards. Times are those of the job's clock; the record counts from the barrier.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <memory_resource>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +37,7 @@ class JobAccount {
     bool writes = false;
     bool trims = false;  // then every I/O is one: not with the others
     bool has_slat = true;
+    bool open_loop = false;  // responses are measured, and how the rate is kept
     uint32_t bs_bytes = 4096;
     uint32_t batch_submit = 1;
     int64_t cell_ns = 100'000'000;
@@ -43,7 +45,8 @@ class JobAccount {
   };
   enum Part : uint8_t { kRamp = 0, kWindow = 1, kDrain = 2 };
 
-  explicit JobAccount(const Shape& shape);
+  explicit JobAccount(const Shape& shape,
+                      std::pmr::memory_resource* memory = std::pmr::get_default_resource());
   JobAccount(const JobAccount&) = delete;
   JobAccount& operator=(const JobAccount&) = delete;
 
@@ -146,10 +149,32 @@ class JobAccount {
     gap_from_ns_ = batch.now_ns;
   }
 
+  // Open loop. An I/O came due at due_ns; one found no free slot when it was due; so many are due
+  // and not begun; for so long (if positive) the loop alone held one up; one completed so long
+  // after it was due, in the batch that was ended last.
+  void NoteDue(int64_t due_ns) {
+    if (due_ns >= times_.open_ns && due_ns < times_.close_ns) open_loop_.due++;
+  }
+  void NoteLate() { open_loop_.late += part_ == kWindow ? 1 : 0; }
+  void NoteBacklog(uint64_t backlog) {
+    if (part_ == kWindow) open_loop_.backlog_max = std::max(open_loop_.backlog_max, backlog);
+  }
+  void NoteBehind(int64_t ns) {
+    if (part_ == kWindow) open_loop_.behind_ns += std::max<int64_t>(ns, 0);
+  }
+  void AddBacklogAtClose(uint64_t backlog) { open_loop_.backlog_at_close += backlog; }
+  void AddResponse(Direction direction, const Stamps& stamps, int64_t due_ns, int64_t now_ns) {
+    const Latencies latencies = LatenciesOf(stamps, now_ns);
+    if (part_ != kWindow || IsImpossible(latencies, stamps.start_ns)) return;
+    // Nothing begins before it is due, by a clock that does not run backwards.
+    if (now_ns < due_ns) return NoteAnomaly(now_ns);
+    by_direction_[static_cast<size_t>(direction)]->response->Add(now_ns - due_ns);
+  }
+
   uint64_t errors() const;
 
   // After the drain, once: moves what was counted into `record`. `outstanding` I/Os never came
-  // back.
+  // back. The histograms' memory is moved too: it goes with the account's resource.
   void Finish(uint32_t outstanding, JobRecord* record);
 
  private:
@@ -157,9 +182,11 @@ class JobAccount {
   static constexpr size_t kErrnos = 256;
 
   struct DirectionAccount {
+    explicit DirectionAccount(std::pmr::memory_resource* memory) : clat(memory), lat(memory) {}
     std::optional<LatencyStats> slat;
     LatencyStats clat;
     LatencyStats lat;
+    std::optional<LatencyStats> response;
   };
 
   // slat and clat below this make a lat within a histogram's range.
@@ -219,13 +246,14 @@ class JobAccount {
   uint32_t depth_max_ = 0;
   uint32_t in_flight_at_close_ = 0;
   SeriesCell* cell_ = nullptr;  // the current one of series_; after the close, of no interest
-  std::vector<SeriesCell> series_;
+  std::pmr::vector<SeriesCell> series_;
   int64_t gap_from_ns_ = 0;
   int64_t gap_max_ns_ = 0;  // after the close: out of reach
   int64_t gap_max_in_window_ns_ = 0;
   int64_t gap_max_at_ns_ = 0;
   bool gap_censored_ = false;
   uint64_t clock_anomalies_ = 0;
+  OpenLoopRecord open_loop_;  // but for what the job was asked
   // From the barrier on, and what they were at the open and at the close.
   struct Counts {
     uint64_t ios = 0;
@@ -236,8 +264,8 @@ class JobAccount {
   Counts counts_at_open_;
   Counts counts_at_close_;
   // Calls by how many they handed over, up to batch_submit, outside the window and in it.
-  std::vector<uint64_t> sizes_outside_;
-  std::vector<uint64_t> sizes_in_window_;
+  std::pmr::vector<uint64_t> sizes_outside_;
+  std::pmr::vector<uint64_t> sizes_in_window_;
   uint64_t* sizes_now_ = nullptr;  // one of the two
   std::array<std::optional<DirectionAccount>, kDirections> directions_;
   std::array<DirectionAccount*, kDirections> by_direction_ = {};  // into directions_

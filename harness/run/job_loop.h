@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/stamps.h"
 #include "engines/engine.h"
+#include "harness/run/arrivals.h"
 #include "harness/run/job_account.h"
 #include "harness/run/workload.h"
 
@@ -28,6 +29,7 @@ struct JobLoopConfig {
   IssuePoint issue_point = IssuePoint::kAfterSubmit;
   int64_t think_time_ns = 0;  // per slot, from a completion to the next start
   int64_t start_delay_ns = 0;
+  Arrivals arrivals = {};  // open loop: when I/Os are due
   int64_t drain_limit_ns = 30'000'000'000;
   // No single wait is longer, so that the driver can look whether the phase was cut short.
   int64_t wake_limit_ns = std::numeric_limits<int64_t>::max() / 2;
@@ -78,7 +80,8 @@ class JobLoop {
  private:
   struct Slot {
     Stamps stamps;
-    int64_t ready_ns;  // not to be made before
+    // Of a free slot: since when it may be used. Of one in use, open loop: when its I/O was due.
+    int64_t ready_ns;
     Direction direction;
   };
 
@@ -113,7 +116,10 @@ class JobLoop {
   [[gnu::always_inline]] inline void CompleteBatch(uint32_t count, int64_t now_ns);
   [[gnu::always_inline]] inline Need NextNeed() const;
   [[gnu::noinline]] Need PacedNeed(Need need) const;
-  [[gnu::noinline]] uint32_t ReadySlots(uint32_t most, int64_t now_ns) const;
+  [[gnu::noinline]] uint32_t ReadySlots(uint32_t most, int64_t now_ns);
+  uint32_t TakeDue(uint32_t most, int64_t now_ns);
+  void CountDue(int64_t before_ns);
+  [[gnu::noinline]] void AddResponses(uint32_t count);
   [[gnu::noinline]] void Refuse(const IoOp& op, int os_errno);
   [[gnu::noinline]] void HoldBack(uint32_t count);
   [[gnu::noinline]] void Drain();
@@ -141,11 +147,15 @@ class JobLoop {
   [[no_unique_address]] ObserverT observer_;
   const bool paced_;
 
-  int64_t now_ns_ = 0;    // the last stamp
-  int64_t deadline_ns_;   // of waiting: the close, and after it the end of the drain
-  uint64_t made_ = 0;     // index of the next I/O
-  uint32_t owed_ = 0;     // completions still missing from the current batch of them
-  bool refused_ = false;  // since Submit was last called
+  int64_t now_ns_ = 0;   // the last stamp
+  int64_t deadline_ns_;  // of waiting: the close, and after it the end of the drain
+  uint64_t made_ = 0;    // index of the next I/O
+  // Open loop: the next I/O to be made, and the next one that is not due yet.
+  Arrivals next_;
+  Arrivals due_;
+  int64_t looked_ns_ = 0;  // when due I/Os were taken last
+  uint32_t owed_ = 0;      // completions still missing from the current batch of them
+  bool refused_ = false;   // since Submit was last called
   bool done_ = false;
   int reap_errno_ = 0;
 

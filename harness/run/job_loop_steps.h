@@ -23,7 +23,9 @@ JobLoop<ClockT, ObserverT>::JobLoop(const JobLoopConfig& config, const Workload&
       account_(account),
       clock_(clock),
       observer_(observer),
-      paced_(config.think_time_ns > 0 || config.start_delay_ns > 0),
+      paced_(config.think_time_ns > 0 || config.start_delay_ns > 0 || config.arrivals.open_loop()),
+      next_(config.arrivals),
+      due_(config.arrivals),
       slots_(config.iodepth),
       free_(std::bit_ceil(config.iodepth)),
       free_mask_(std::bit_ceil(config.iodepth) - 1),
@@ -44,6 +46,8 @@ void JobLoop<ClockT, ObserverT>::Start(const PhaseTimes& times, ClockWatch* watc
     slots_[slot].ready_ns = times.barrier_ns + config_.start_delay_ns;
   }
   free_count_ = config_.iodepth;
+  next_.Start(times.barrier_ns + config_.start_delay_ns);
+  due_ = next_;
 }
 
 template <typename ClockT, typename ObserverT>
@@ -269,8 +273,10 @@ void JobLoop<ClockT, ObserverT>::CompleteBatch(uint32_t count, int64_t now_ns) {
   }
   account.EndBatch(batch, count);
   free_count_ = kOne ? 1 : free_count_ + count;
-  if (!kOne && paced_) [[unlikely]]
+  if (!kOne && paced_) [[unlikely]] {
+    if (config_.arrivals.open_loop()) AddResponses(count);
     HoldBack(count);
+  }
 }
 
 }  // namespace blkfair

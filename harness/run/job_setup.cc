@@ -54,11 +54,13 @@ Result<JobSetup> SetUpJob(const PhasePlan& phase, const JobPlan& plan) {
   setup.config.issue_point = setup.issue.point;
   setup.config.think_time_ns = spec.think_time_ns;
   setup.config.start_delay_ns = spec.start_delay_ns;
+  setup.config.arrivals = Arrivals(spec, plan.clone, plan.seed);
   setup.config.drain_limit_ns = phase.drain_limit_ns;
   setup.shape.reads = Reads(spec.rw);
   setup.shape.writes = Writes(spec.rw);
   setup.shape.trims = Trims(spec.rw);
   setup.shape.has_slat = HasSlat(setup.issue.point);
+  setup.shape.open_loop = setup.config.arrivals.open_loop();
   setup.shape.bs_bytes = setup.config.bs_bytes;
   setup.shape.batch_submit = setup.config.batch_submit;
   setup.shape.cell_ns = phase.series_cell_ns;
@@ -135,8 +137,12 @@ EngineOpenArgs OpenArgsOf(const JobSetup& setup, const IoBuffers& buffers, SimPo
   return args;
 }
 
-JobRecord RecordOf(const JobSetup& setup, uint32_t outstanding, Engine* engine,
-                   JobAccount* account) {
+int WriteBack(const JobSetup& setup, uint32_t outstanding, Engine* engine) {
+  const bool buffered = !setup.plan.spec->direct && Writes(setup.plan.spec->rw);
+  return buffered && outstanding == 0 ? -engine->Sync() : 0;
+}
+
+JobRecord IdentityOf(const JobSetup& setup) {
   JobRecord record;
   record.job = setup.plan.spec->name;
   record.clone = setup.plan.clone;
@@ -144,12 +150,24 @@ JobRecord RecordOf(const JobSetup& setup, uint32_t outstanding, Engine* engine,
   record.engine = setup.engine->name;
   record.issue_point = setup.issue.doc;
   record.iodepth = setup.plan.spec->iodepth;
+  return record;
+}
+
+JobRecord RecordOf(const JobSetup& setup, uint32_t outstanding, int write_back_errno,
+                   JobAccount* account) {
+  JobRecord record = IdentityOf(setup);
   account->Finish(outstanding, &record);
-  const bool buffered = !setup.plan.spec->direct && Writes(setup.plan.spec->rw);
-  if (buffered && outstanding == 0) {
-    if (const int error = engine->Sync(); error < 0) record.errors["sync " + ErrnoName(-error)] = 1;
+  if (write_back_errno != 0) record.errors["sync " + ErrnoName(write_back_errno)] = 1;
+  if (record.open_loop) {
+    record.open_loop->rate_iops = setup.plan.spec->rate_iops;
+    record.open_loop->process = RateProcessName(setup.plan.spec->rate_process);
   }
   return record;
+}
+
+JobRecord RecordOf(const JobSetup& setup, uint32_t outstanding, Engine* engine,
+                   JobAccount* account) {
+  return RecordOf(setup, outstanding, WriteBack(setup, outstanding, engine), account);
 }
 
 }  // namespace blkfair

@@ -31,6 +31,7 @@ struct JobSetup {
   std::string Name() const;
   // What does the clone's I/O.
   std::unique_ptr<Engine> MakeEngine() const;
+  bool InProcess() const { return plan.spec->isolation == Isolation::kProcess; }
 };
 
 // Every clone of the plan; kUsage for the first that cannot be run as asked.
@@ -63,8 +64,15 @@ class IoBuffers {
 // The arguments to open the clone's engine with; its buffers and port are the caller's.
 EngineOpenArgs OpenArgsOf(const JobSetup& setup, const IoBuffers& buffers, SimPort* port);
 
-// After the drain. `account` is used up; a job that wrote through the page cache writes it back
-// first, and what fails then is among its errors.
+// Which clone of which job it is, and how it does its I/O: without any figures.
+JobRecord IdentityOf(const JobSetup& setup);
+// After the drain: a job that wrote through the page cache writes it back. The errno of what fails
+// then, which belongs among its errors; 0 otherwise.
+int WriteBack(const JobSetup& setup, uint32_t outstanding, Engine* engine);
+// After that. `account` is used up.
+JobRecord RecordOf(const JobSetup& setup, uint32_t outstanding, int write_back_errno,
+                   JobAccount* account);
+// Both.
 JobRecord RecordOf(const JobSetup& setup, uint32_t outstanding, Engine* engine,
                    JobAccount* account);
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <linux/ioprio.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -27,16 +26,20 @@ Error NotTaken(std::string_view key, std::string_view asked, std::string_view fo
           fmt::format("{} is {} after setting {}: the kernel did not take it", key, found, asked)};
 }
 
-}  // namespace
-
-std::vector<uint32_t> AllowedCpus() {
+std::vector<uint32_t> CpusIn(const cpu_set_t& set) {
   std::vector<uint32_t> cpus;
-  cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
   for (uint32_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
     if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
   }
   return cpus;
+}
+
+}  // namespace
+
+std::vector<uint32_t> AllowedCpus() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return {};
+  return CpusIn(set);
 }
 
 std::string CpuListText(std::span<const uint32_t> cpus) {
@@ -93,24 +96,33 @@ Result<void> PlaceThisThread(const JobSpec& job) {
   return {};
 }
 
-Result<void> ReadPlacement(const JobSpec& job, JobRecord* record) {
+Result<Placement> ReadPlacement(const JobSpec& job) {
   const auto thread = static_cast<id_t>(::gettid());
-  record->cpus = CpuListText(AllowedCpus());
-  record->nice = ::getpriority(PRIO_PROCESS, thread);
-  const long ioprio = ::syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, thread);
-  record->ioprio = ioprio < 0 ? "" : IoprioName(static_cast<int>(ioprio));
+  Placement placement;
+  if (::sched_getaffinity(0, sizeof placement.cpus, &placement.cpus) != 0)
+    CPU_ZERO(&placement.cpus);
+  placement.nice = ::getpriority(PRIO_PROCESS, thread);
+  placement.ioprio = static_cast<int>(::syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, thread));
+  JobRecord found;
+  NotePlacement(placement, &found);
   std::vector<uint32_t> cpus = job.cpus;
   std::sort(cpus.begin(), cpus.end());
-  if (!cpus.empty() && record->cpus != CpuListText(cpus)) {
-    return Fail(NotTaken("cpus", CpuListText(cpus), record->cpus));
+  if (!cpus.empty() && found.cpus != CpuListText(cpus)) {
+    return Fail(NotTaken("cpus", CpuListText(cpus), found.cpus));
   }
-  if (job.nice != 0 && record->nice != job.nice) {
-    return Fail(NotTaken("nice", std::to_string(job.nice), std::to_string(record->nice)));
+  if (job.nice != 0 && found.nice != job.nice) {
+    return Fail(NotTaken("nice", std::to_string(job.nice), std::to_string(found.nice)));
   }
-  if (job.ioprio != kNoIoprio && record->ioprio != job.ioprio) {
-    return Fail(NotTaken("ioprio", job.ioprio, record->ioprio));
+  if (job.ioprio != kNoIoprio && found.ioprio != job.ioprio) {
+    return Fail(NotTaken("ioprio", job.ioprio, found.ioprio));
   }
-  return {};
+  return placement;
+}
+
+void NotePlacement(const Placement& placement, JobRecord* record) {
+  record->cpus = CpuListText(CpusIn(placement.cpus));
+  record->nice = placement.nice;
+  record->ioprio = placement.ioprio < 0 ? "" : IoprioName(placement.ioprio);
 }
 
 Result<void> CheckGuestCpus(const Scenario& scenario) {

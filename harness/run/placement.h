@@ -2,6 +2,8 @@
 // about the calling thread.
 #pragma once
 
+#include <sched.h>
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -23,9 +25,16 @@ Result<void> PinThisThread(std::span<const uint32_t> cpus);
 
 // Sets what the job says: cpus, nice, ioprio. The error names the key and what stands in its way.
 Result<void> PlaceThisThread(const JobSpec& job);
-// Reads back where this thread may run and how it is favoured; an error where that is not what the
-// job says.
-Result<void> ReadPlacement(const JobSpec& job, JobRecord* record);
+// Where a thread may run and how it is favoured, read back. Holds no memory of its own: it may lie
+// where processes share it.
+struct Placement {
+  cpu_set_t cpus = {};
+  int nice = 0;
+  int ioprio = -1;  // the kernel's number; -1: it did not say
+};
+// An error where that is not what the job says.
+Result<Placement> ReadPlacement(const JobSpec& job);
+void NotePlacement(const Placement& placement, JobRecord* record);
 
 // The kernel's number for "none", "idle", "be/0".."be/7", "rt/0".."rt/7", and back
 // (include/uapi/linux/ioprio.h).

@@ -12,7 +12,6 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "engines/engine_table.h"
-#include "harness/measure/audit.h"
 #include "harness/measure/boot_work.h"
 #include "harness/measure/cross_check.h"
 #include "harness/measure/environment.h"
@@ -57,7 +56,6 @@ class Run {
   void LetBootWorkEnd();
   Result<void> Restore();
   void NoteClock();
-  void AuditHere();
   Result<PhaseRecord> RunPhase(const PhaseSpec& phase, uint32_t index);
   void Settle(const PhaseSpec& phase, PhaseRecord* record);
   std::unique_ptr<OccupancySource> SourceFor(const std::vector<Queue>& queues) const;
@@ -84,6 +82,7 @@ class Run {
   std::vector<std::unique_ptr<Fixture>> fixtures_;  // as in the scenario
   size_t set_up_ = 0;                               // how many of them stand
   int64_t began_ns_ = 0;
+  std::optional<Error> broken_;  // a worker, in the last phase
 };
 
 const Queue& Run::QueueOf(const QueueRef& ref) const {
@@ -172,18 +171,6 @@ void Run::NoteClock() {
   record_.environment.clock_suspect = clock.suspect;
 }
 
-// A guest's machine is audited where it stands: outside.
-void Run::AuditHere() {
-  const bool real_time = options_.time_name == "real";
-  Audit& audit = record_.environment.audit;
-  AuditKernel(*options_.fs, ReadKernelLog(), real_time, &audit);
-  if (options_.executor_name == "guest") {
-    AuditMemory(*options_.fs, &audit);
-  } else {
-    AuditMachine(*options_.fs, real_time, &audit);
-  }
-}
-
 std::unique_ptr<OccupancySource> Run::SourceFor(const std::vector<Queue>& queues) const {
   if (sim_ == nullptr) return std::make_unique<DebugfsOccupancy>(*options_.fs, queues);
   return std::make_unique<SimOccupancy>([this]() -> const SimWorld& { return sim_->world(); },
@@ -224,9 +211,10 @@ Result<PhaseRecord> Run::RunPhase(const PhaseSpec& phase, uint32_t index) {
   executor_->Sleep(record.nudge_ns, [this] { return Interrupted(); });
 
   PhasePlan plan;
-  plan.ramp_ns = phase.ramp_ns;
+  plan.ramp_ns = scenario_.LastStartNs(phase) + phase.ramp_ns;
   plan.runtime_ns = phase.runtime_ns;
   plan.series_cell_ns = scenario_.window_ns;
+  record.series_cell_ns = plan.series_cell_ns;
   plan.sample_interval_ns = scenario_.occupancy_interval_ns;
   for (const std::string& name : phase.jobs) {
     const JobSpec* job = scenario_.JobInPhase(phase, name);
@@ -241,7 +229,7 @@ Result<PhaseRecord> Run::RunPhase(const PhaseSpec& phase, uint32_t index) {
   for (const FixtureRecord& fixture : record_.fixtures) {
     sets.push_back({fixture.name, fixture.shared, fixture.nr_tags - fixture.nr_reserved_tags});
   }
-  const int64_t length_ns = phase.ramp_ns + phase.runtime_ns;
+  const int64_t length_ns = plan.ramp_ns + plan.runtime_ns;
   const std::unique_ptr<OccupancySource> source = SourceFor(queues);
   const auto samples_max =
       static_cast<uint32_t>(length_ns / std::max<int64_t>(1, plan.sample_interval_ns) + 2);
@@ -260,6 +248,7 @@ Result<PhaseRecord> Run::RunPhase(const PhaseSpec& phase, uint32_t index) {
   Event(fmt::format("phase {} starts", phase.name));
   hooks.progress(0);
   ASSIGN_OR_RETURN(PhaseResult result, executor_->RunPhase(plan, hooks));
+  broken_ = std::move(result.broken);
   FillPhaseRecord(queues, std::move(result), &record);
   meter.Finish(record.window_open_ns, record.window_close_ns, &record.queues, &record.tag_sets);
   if (counters) counters->Finish(&record.queues);
@@ -281,16 +270,10 @@ Result<void> Run::Main() {
   RETURN_IF_ERROR(CheckForeignUse(scenario_, options_.executor_name, options_.destroy));
   RETURN_IF_ERROR(MakeFixtures());
   RETURN_IF_ERROR(Require());
-  if (sim_ == nullptr) {
-    ReadEnvironment(*options_.fs, &record_.environment);
-    AuditHere();
-    LetBootWorkEnd();
-  }
+  if (sim_ == nullptr) ReadEnvironment(*options_.fs, &record_.environment);
+  if (sim_ == nullptr) LetBootWorkEnd();
   NoteClock();
   RETURN_IF_ERROR(SetUp());
-  for (const FixtureRecord& fixture : record_.fixtures) {
-    AuditFixture(scenario_, fixture, &record_.environment.audit);
-  }
   if (sim_ == nullptr) waits_.Start(context_);
   uint32_t index = 0;
   for (const PhaseSpec& phase : scenario_.phases) {
@@ -299,6 +282,10 @@ Result<void> Run::Main() {
     ASSIGN_OR_RETURN(PhaseRecord record, RunPhase(phase, ++index));
     record_.phases.push_back(std::move(record));
     if (options_.phase_done) options_.phase_done(record_.phases.back());
+    if (broken_) {
+      broken_->message = "phase " + phase.name + ": " + broken_->message;
+      return Fail(*broken_);
+    }
   }
   if (Interrupted()) return Fail(ErrorKind::kInterrupted, "interrupted");
   return {};
@@ -353,16 +340,6 @@ Record Run::Go() {
 Record RunScenario(const RunOptions& options) {
   CHECK(options.scenario != nullptr);
   return Run(options).Go();
-}
-
-std::vector<AuditFinding> AuditThisMachine(bool real_time) {
-  Audit audit;
-  AuditMachine(KernelFs(KernelRoots::Real()), real_time, &audit);
-  return audit;
-}
-
-void AuditByConfig(std::string_view config, std::vector<AuditFinding>* audit) {
-  AuditConfig(config, audit);
 }
 
 bool IsSimulated(const Scenario& scenario) {

@@ -11,7 +11,7 @@
 #include "base/check.h"
 #include "engines/wait.h"
 #include "harness/run/job_setup.h"
-#include "harness/run/job_threads.h"
+#include "harness/run/job_workers.h"
 #include "harness/run/placement.h"
 #include "harness/run/preflight.h"
 #include "harness/run/sampler.h"
@@ -25,6 +25,8 @@ constexpr int64_t kProgressNs = 500'000'000;
 // From the moment that all engines are open to the barrier: time for every worker to wake up.
 constexpr int64_t kStartMarginNs = 2'000'000;
 constexpr int64_t kStartMarginPerJobNs = 50'000;
+// Beyond the drain limit, at which a worker leaves by itself.
+constexpr int64_t kGiveUpNs = 2'000'000'000;
 // An early close lies this far ahead, so that every job sees it before it has come.
 constexpr int64_t kCloseMarginNs = 60'000'000;
 
@@ -39,34 +41,35 @@ Result<PhaseResult> ThreadExecutor::RunPhase(const PhasePlan& plan, const PhaseH
   for (const JobSetup& setup : setups) RETURN_IF_ERROR(CheckCpus(*setup.plan.spec));
   RETURN_IF_ERROR(CheckLimits(*fs_, setups));
   const JobClock clock = clock_.StartPhase();
-  JobThreads threads(std::move(setups), clock);
-  RETURN_IF_ERROR(threads.Open());
+  JobWorkers workers(std::move(setups), clock);
+  RETURN_IF_ERROR(workers.Open());
 
   PhaseTimes times;
   times.barrier_ns =
       Now() + kStartMarginNs + kStartMarginPerJobNs * static_cast<int64_t>(plan.jobs.size());
   times.open_ns = times.barrier_ns + plan.ramp_ns;
   times.close_ns = times.open_ns + plan.runtime_ns;
-  threads.Start(times);
+  workers.Start(times);
   PhaseResult result;
   Sampler sampler(plan, hooks, times, clock);
   int64_t next_progress_ns = times.barrier_ns;
-  while (!threads.WaitUntilDone(kPollNs)) {
+  while (!workers.WaitUntilDone(kPollNs)) {
     const int64_t now_ns = Now();
     if (hooks.progress && now_ns >= next_progress_ns) {
       hooks.progress(now_ns - times.barrier_ns);
       next_progress_ns += kProgressNs;
     }
+    if (now_ns > workers.closing_ns() + plan.drain_limit_ns + kGiveUpNs) workers.GiveUp();
     if (!result.interrupted && now_ns + kCloseMarginNs < times.close_ns && hooks.interrupted &&
         hooks.interrupted()) {
       result.interrupted = true;
-      threads.CloseAt(std::max(times.barrier_ns, now_ns + kCloseMarginNs));
+      workers.CloseAt(std::max(times.barrier_ns, now_ns + kCloseMarginNs));
     }
   }
   result.sampling = sampler.Stop();
-  ASSIGN_OR_RETURN(result.jobs, threads.Collect());
+  result.jobs = workers.Collect(&result.broken);
   // A clock that ran backwards may have closed it before the barrier.
-  result.window_close_ns = std::max<int64_t>(0, threads.close_ns() - times.barrier_ns);
+  result.window_close_ns = std::max<int64_t>(0, workers.close_ns() - times.barrier_ns);
   result.window_open_ns = std::min(plan.ramp_ns, result.window_close_ns);
   return result;
 }

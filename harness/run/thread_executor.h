@@ -1,6 +1,7 @@
-// ThreadExecutor: runs phases in real time, one thread per clone of a job. The thread opens the
-// clone's engine, waits at the start barrier, runs the clone's loop and drains. A further thread
-// samples; the caller's thread watches for interruption and reports progress.
+// ThreadExecutor: runs phases in real time, one thread or process per clone of a job, which opens
+// the clone's engine, waits at the start barrier, runs the clone's loop and drains. A further
+// thread samples; the caller's thread watches for interruption and for workers that die, and
+// reports progress. It must be the only thread of its process between phases (see JobWorkers).
 #pragma once
 
 #include <cstdint>

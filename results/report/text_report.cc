@@ -56,22 +56,6 @@ std::string ClockText(const EnvironmentRecord& environment) {
   return text;
 }
 
-// "kasan off; lockdep off; pair.scheduler none; its host: memory enough".
-std::string AuditText(const Record& record) {
-  const auto list = [](const std::vector<AuditFinding>& audit) {
-    std::string text;
-    for (const AuditFinding& finding : audit) {
-      text += fmt::format("{}{} {}", text.empty() ? "" : "; ", finding.name, finding.value);
-    }
-    return text;
-  };
-  std::string text = list(record.environment.audit);
-  if (!record.host.audit.empty()) {
-    text += (text.empty() ? "its host: " : "; its host: ") + list(record.host.audit);
-  }
-  return text;
-}
-
 // Records that are not complete, and boots that had to be repeated.
 std::string TroubleSection(const ReportInput& input) {
   std::string out;
@@ -152,6 +136,8 @@ std::string HeaderSection(const ReportInput& input) {
     run.push_back(
         fmt::format("{:.0f} MiB", static_cast<double>(environment.memory_bytes) / 0x1p20));
   }
+  if (!environment.cpu_idle.empty()) run.push_back("cpuidle " + environment.cpu_idle);
+  if (!environment.cpu_frequency.empty()) run.push_back("cpufreq " + environment.cpu_frequency);
   if (!environment.clock.empty()) {
     run.push_back(ClockText(environment));
   }
@@ -160,9 +146,6 @@ std::string HeaderSection(const ReportInput& input) {
                               FormatDuration(*environment.boot_wait_ns)));
   }
   if (!run.empty()) out += Labelled("Run", fmt::to_string(fmt::join(run, ", ")), kLabelColumns);
-  if (const std::string audit = AuditText(record); !audit.empty()) {
-    out += Labelled("Audit", audit, kLabelColumns);
-  }
   if (!record.host.started.empty()) {
     out += Labelled("Started",
                     fmt::format("{}, took {:.0f} s", record.host.started, record.host.wall_seconds),

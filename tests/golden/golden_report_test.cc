@@ -56,7 +56,6 @@ GoldenCase NofairCase() {
   Record record = testing::NofairRecord(scenario);
   record.host.kernel = "nofair.bzImage";
   record.host.failed_boots = {"the guest showed no life within 20 s"};
-  record.environment.audit[1] = {"lockdep", "on", "this kernel checks the order of its locks"};
   return {"lopsided_nofair", scenario, record,
           "blkfair run scenarios/lopsided_null_blk.toml --kernel nofair.bzImage"};
 }
@@ -81,7 +80,7 @@ GoldenCase InterruptedCase() {
   phase.queues[1].occupancy.reset();
   phase.window_close_ns = phase.window_open_ns + 1'500'000'000;
   for (JobRecord& job : phase.jobs) {
-    job.directions.front() = DirectionRecord{"read", 120, 120 * 4096, std::nullopt, {}, {}};
+    job.directions.front() = DirectionRecord{"read", 120, 120 * 4096, std::nullopt, {}, {}, {}};
     job.directions.front().lat = testing::MakeLatency(120, 500'000'000, 600'000'000, 0.02);
     job.directions.front().clat = job.directions.front().lat;
   }
