@@ -121,11 +121,11 @@ TEST_F(Bisect, FindsThePlantedCommitPastThoseThatCannotBeTested) {
 TEST_F(Bisect, AgainstRecordsOfAGoodKernelWorseIsBad) {
   Commit(0, "kept");
   const std::string scenario = BLKFAIR_SOURCE_DIR "/scenarios/lopsided_null_blk.toml";
-  // Three repeats leave its gaps undecided, but are something to compare with.
-  ASSERT_EQ(InTree("'" BLKFAIR_EXECUTABLE "' run -q '" + scenario + "' --kernel '" +
-                   SmallKernel("stock") + "' --time virtual --repeat 3 --out ../good"),
-            4)
-      << Output();
+  // Its own verdict does not matter here: it is something to compare with. Six, since the p99 of
+  // three may be too few to be called equivalent.
+  const int good = InTree("'" BLKFAIR_EXECUTABLE "' run -q '" + scenario + "' --kernel '" +
+                          SmallKernel("stock") + "' --time virtual --repeat 6 --out ../good");
+  ASSERT_TRUE(good == 0 || good == 4) << Output();
   const std::string step = Step("--build 'sh build.sh' --against ../good");
   EXPECT_EQ(InTree(step), 0) << Output();
   EXPECT_TRUE(Says("light iops equivalent")) << Output();
@@ -145,7 +145,7 @@ TEST_F(Bisect, WhatIsNoAnswerStopsTheBisection) {
   EXPECT_EQ(InTree(Step(build + "--against no-such-folder")), 128) << Output();
   EXPECT_EQ(InTree(Step(build + "--set job.heavy.iodepth=none")), 128) << Output();
   EXPECT_EQ(InTree(Step("")), 128) << Output();
-  EXPECT_TRUE(Says(".config")) << Output();
+  EXPECT_TRUE(Says("no kernel tree")) << Output();
   EXPECT_EQ(InTree(Step("--build no-such-program")), 129) << Output();
   EXPECT_EQ(InTree(Step("--build true")), 128) << Output();
   EXPECT_TRUE(Says("left no arch/x86/boot/bzImage")) << Output();
