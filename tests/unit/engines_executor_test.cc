@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -14,47 +13,15 @@
 #include "harness/run/placement.h"
 #include "harness/run/thread_executor.h"
 #include "results/fairness/cross_checks.h"
+#include "tests/support/real_phase.h"
 
 namespace blkfair {
 namespace {
 
 constexpr int64_t kMs = 1'000'000;
 
-struct RealScenario {
-  std::deque<Queue> queues;
-  std::deque<JobSpec> jobs;
-  PhasePlan plan;
-  KernelFs fs{KernelRoots::Real()};
-
-  RealScenario() {
-    plan.ramp_ns = 200 * kMs;  // long enough for every thread to run on a busy machine
-    plan.runtime_ns = 300 * kMs;
-    plan.series_cell_ns = 10 * kMs;
-  }
-
-  JobSpec& Add(const char* engine, const char* path, uint32_t clones = 1) {
-    Queue& queue = queues.emplace_back();
-    queue.fixture = "zero";
-    queue.index = static_cast<uint32_t>(queues.size() - 1);
-    queue.kind = QueueKind::kChar;
-    queue.path = path;
-    JobSpec& job = jobs.emplace_back();
-    job.name = "job" + std::to_string(queue.index);
-    job.engine = engine;
-    job.direct = false;
-    job.size_bytes = uint64_t{1} << 20;
-    job.numjobs = clones;
-    for (uint32_t i = 0; i < clones; i++) plan.jobs.push_back({&job, i, &queue, i});
-    return job;
-  }
-
-  Result<PhaseResult> Run(const PhaseHooks& hooks = {}) {
-    return ThreadExecutor(&fs).RunPhase(plan, hooks);
-  }
-};
-
 TEST(ThreadExecutor, AllJobsShareOneWindow) {
-  RealScenario scenario;
+  RealPhase scenario;
   JobSpec& deep = scenario.Add("null", "");
   deep.iodepth = 32;
   deep.batch_submit = 8;
@@ -84,7 +51,7 @@ TEST(ThreadExecutor, AllJobsShareOneWindow) {
 }
 
 TEST(ThreadExecutor, WhenOneEngineCannotOpenNoJobStarts) {
-  RealScenario scenario;
+  RealPhase scenario;
   scenario.Add("null", "");
   scenario.Add("psync", "/nonexistent/disk");
   scenario.plan.runtime_ns = 3600'000 * kMs;
@@ -94,7 +61,7 @@ TEST(ThreadExecutor, WhenOneEngineCannotOpenNoJobStarts) {
 }
 
 TEST(ThreadExecutor, DirectIoThatTheTargetCannotDoIsAnError) {
-  RealScenario scenario;
+  RealPhase scenario;
   scenario.Add("psync", "/dev/zero").direct = true;
   const auto result = scenario.Run();
   ASSERT_FALSE(result);
@@ -103,7 +70,7 @@ TEST(ThreadExecutor, DirectIoThatTheTargetCannotDoIsAnError) {
 }
 
 TEST(ThreadExecutor, B16ASynchronousEngineDeeperThanOneIsRefused) {
-  RealScenario scenario;
+  RealPhase scenario;
   scenario.Add("psync", "/dev/zero").iodepth = 64;
   const auto result = scenario.Run();
   ASSERT_FALSE(result);
@@ -118,7 +85,7 @@ TEST(ThreadExecutor, B27AioDepthsBeyondTheLimitAreToldBeforeAnythingStarts) {
   std::filesystem::create_directories(aio);
   std::ofstream(aio + "aio-nr") << "1000\n";
   std::ofstream(aio + "aio-max-nr") << "1255\n";
-  RealScenario scenario;
+  RealPhase scenario;
   scenario.Add("libaio", "/dev/zero", 4).iodepth = 64;
   const auto result = ThreadExecutor(&fs).RunPhase(scenario.plan, {});
   ASSERT_FALSE(result);
@@ -129,7 +96,7 @@ TEST(ThreadExecutor, B27AioDepthsBeyondTheLimitAreToldBeforeAnythingStarts) {
 }
 
 TEST(ThreadExecutor, InterruptionClosesTheWindowForAllAtOnce) {
-  RealScenario scenario;
+  RealPhase scenario;
   scenario.Add("null", "");
   JobSpec& paced = scenario.Add("psync", "/dev/zero");
   paced.think_time_ns = 10 * kMs;
@@ -151,7 +118,7 @@ TEST(ThreadExecutor, InterruptionClosesTheWindowForAllAtOnce) {
 }
 
 TEST(ThreadExecutor, SamplesOnScheduleWhileTheWindowIsOpen) {
-  RealScenario scenario;
+  RealPhase scenario;
   scenario.Add("psync", "/dev/zero").think_time_ns = kMs;
   scenario.plan.sample_interval_ns = 20 * kMs;
   std::vector<int64_t> samples;
@@ -169,7 +136,7 @@ TEST(ThreadExecutor, SamplesOnScheduleWhileTheWindowIsOpen) {
 }
 
 TEST(ThreadExecutor, RunsManyClones) {
-  RealScenario scenario;
+  RealPhase scenario;
   scenario.Add("psync", "/dev/zero", 256).think_time_ns = 20 * kMs;
   const auto result = scenario.Run();
   ASSERT_TRUE(result) << result.error().message;
@@ -179,7 +146,7 @@ TEST(ThreadExecutor, RunsManyClones) {
 }
 
 TEST(ThreadExecutor, PlacesJobsAsTheySay) {
-  RealScenario scenario;
+  RealPhase scenario;
   JobSpec& job = scenario.Add("psync", "/dev/zero", 2);
   const uint32_t cpu = AllowedCpus().front();
   job.cpus = {cpu};
@@ -199,7 +166,7 @@ TEST(ThreadExecutor, PlacesJobsAsTheySay) {
 }
 
 TEST(ThreadExecutor, LooksOnFromWhereNoJobRunsAndTellsWhatItCost) {
-  RealScenario scenario;
+  RealPhase scenario;
   scenario.plan.sample_interval_ns = 10 * kMs;
   scenario.Add("psync", "/dev/zero").cpus = {AllowedCpus().front()};
   std::vector<std::string> order;
@@ -228,7 +195,7 @@ TEST(ThreadExecutor, LooksOnFromWhereNoJobRunsAndTellsWhatItCost) {
 }
 
 TEST(ThreadExecutor, ANullEngineThatUsesAWholeCpuIsGeneratorBound) {
-  RealScenario scenario;
+  RealPhase scenario;
   JobSpec& job = scenario.Add("null", "");
   job.iodepth = 32;
   // One by one the depth would be short of 32 by half an I/O at most.
@@ -265,7 +232,7 @@ TEST(ThreadExecutor, RunsOnTheTscWhereTheCpuHasAGoodOne) {
   if (const std::string why_not = WhyNotTsc(HasInvariantTsc(), "tsc"); !why_not.empty()) {
     GTEST_SKIP() << why_not;
   }
-  RealScenario scenario;
+  RealPhase scenario;
   scenario.Add("psync", "/dev/zero", 4);
   scenario.Add("null", "").iodepth = 8;
   ThreadExecutor executor(&scenario.fs, RunClock::ForceTsc());

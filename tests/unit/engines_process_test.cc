@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <deque>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -19,44 +18,19 @@
 #include "base/kernel_fs.h"
 #include "harness/run/job_workers.h"
 #include "harness/run/thread_executor.h"
+#include "tests/support/real_phase.h"
 
 namespace blkfair {
 namespace {
 
 constexpr int64_t kMs = 1'000'000;
 
-struct Phase {
-  std::deque<Queue> queues;
-  std::deque<JobSpec> jobs;
-  PhasePlan plan;
-  KernelFs fs{KernelRoots::Real()};
-
-  Phase() {
-    plan.ramp_ns = 200 * kMs;
-    plan.runtime_ns = 300 * kMs;
-    plan.series_cell_ns = 10 * kMs;
-  }
-
+struct Phase : RealPhase {
   JobSpec& Add(Isolation isolation, const char* engine, uint32_t clones = 1,
                const char* path = "/dev/zero") {
-    Queue& queue = queues.emplace_back();
-    queue.fixture = "zero";
-    queue.index = static_cast<uint32_t>(queues.size() - 1);
-    queue.kind = QueueKind::kChar;
-    queue.path = path;
-    JobSpec& job = jobs.emplace_back();
-    job.name = "job" + std::to_string(queue.index);
-    job.engine = engine;
+    JobSpec& job = RealPhase::Add(engine, path, clones);
     job.isolation = isolation;
-    job.direct = false;
-    job.size_bytes = uint64_t{1} << 20;
-    job.numjobs = clones;
-    for (uint32_t i = 0; i < clones; i++) plan.jobs.push_back({&job, i, &queue, i});
     return job;
-  }
-
-  Result<PhaseResult> Run(const PhaseHooks& hooks = {}) {
-    return ThreadExecutor(&fs).RunPhase(plan, hooks);
   }
 };
 
