@@ -136,7 +136,7 @@ Result<TagSetFacts> ReadTagSet(const KernelFs& fs, const std::string& disk) {
 void AddDiskFacts(const KernelFs& fs, const Queue& queue, FixtureFacts* facts) {
   constexpr std::array kAttributes = {"scheduler",   "nr_requests",    "async_depth",
                                       "io_timeout",  "max_sectors_kb", "nomerges",
-                                      "rq_affinity", "wbt_lat_usec"};
+                                      "rq_affinity", "wbt_lat_usec",   "iostats"};
   const std::string prefix = queue.Name() + " ";
   for (const char* const attribute : kAttributes) {
     const Result<std::string> text =

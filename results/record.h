@@ -197,6 +197,14 @@ struct FixtureRecord {
   std::vector<std::pair<std::string, std::string>> settings;
 };
 
+// One thing about a machine that a reviewer asks after: "kasan" = "off", "pair.scheduler" = "none".
+struct AuditFinding {
+  std::string name;  // of a fixture's setting: as in --set, without "fixture."
+  std::string value;
+  std::string warning;  // why it weakens the figures, as a sentence; empty: it does not
+  bool operator==(const AuditFinding&) const = default;
+};
+
 struct EnvironmentRecord {
   std::string executor;            // "guest" | "host" | "sim"
   std::string time;                // "virtual" | "real" | "simulated"
@@ -221,6 +229,7 @@ struct EnvironmentRecord {
   // where nothing was booted for the run.
   std::optional<int64_t> boot_wait_ns;
   std::optional<bool> boot_work_ended;
+  std::vector<AuditFinding> audit;  // of the kernel under the jobs, and of its machine
 };
 
 struct EventRecord {
@@ -251,6 +260,7 @@ struct HostRecord {
   std::vector<std::string> qemu_arguments;
   std::vector<std::string> failed_boots;  // one sentence per boot that showed no life
   std::string work_folder;
+  std::vector<AuditFinding> audit;  // of the machine that a guest ran on
 };
 
 struct Record {

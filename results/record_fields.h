@@ -177,11 +177,18 @@ void Fields(auto& archive, MaybeConst<FixtureRecord> auto& r) {
   archive("settings", settings);
 }
 
+void Fields(auto& archive, MaybeConst<AuditFinding> auto& r) {
+  auto& [name, value, warning] = r;
+  archive("name", name);
+  archive("value", value);
+  archive("warning", warning);
+}
+
 void Fields(auto& archive, MaybeConst<EnvironmentRecord> auto& r) {
   auto& [executor, time, kernel_release, kernel_version, kernel_config_hash, kernel_command_line,
          cpus, memory_bytes, cpu_model, cpu_idle, cpu_frequency, clock, clock_why, clocksource,
          clock_read_cost_ns, clock_in_user_space, clock_drift_ppm, clock_suspect, boot_wait_ns,
-         boot_work_ended] = r;
+         boot_work_ended, audit] = r;
   archive("executor", executor);
   archive("time", time);
   archive("kernel_release", kernel_release);
@@ -202,6 +209,7 @@ void Fields(auto& archive, MaybeConst<EnvironmentRecord> auto& r) {
   archive("clock_suspect", clock_suspect);
   archive("boot_wait_ns", boot_wait_ns);
   archive("boot_work_ended", boot_work_ended);
+  archive("audit", audit);
 }
 
 void Fields(auto& archive, MaybeConst<EventRecord> auto& r) {
@@ -212,7 +220,7 @@ void Fields(auto& archive, MaybeConst<EventRecord> auto& r) {
 
 void Fields(auto& archive, MaybeConst<HostRecord> auto& r) {
   auto& [started, wall_seconds, kernel, kernel_file, machine, qemu_version, qemu_arguments,
-         failed_boots, work_folder] = r;
+         failed_boots, work_folder, audit] = r;
   archive("started", started);
   archive("wall_seconds", wall_seconds);
   archive("kernel", kernel);
@@ -222,6 +230,7 @@ void Fields(auto& archive, MaybeConst<HostRecord> auto& r) {
   archive("qemu_arguments", qemu_arguments);
   archive("failed_boots", failed_boots);
   archive("work_folder", work_folder);
+  archive("audit", audit);
 }
 
 void Fields(auto& archive, MaybeConst<Record> auto& r) {

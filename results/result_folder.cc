@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -22,7 +23,28 @@ namespace {
 constexpr int kManifestSchema = 1;
 constexpr const char* kUnfinished = "/unfinished";
 
-std::string RecordName(size_t index) { return fmt::format("record-{}.json", index + 1); }
+// By its repeat, so that a record keeps its file while others join it; by its place where two are
+// of one repeat.
+std::vector<std::string> RecordNames(const std::vector<Record>& records) {
+  std::set<uint32_t> repeats;
+  for (const Record& record : records) repeats.insert(record.repeat);
+  std::vector<std::string> names;
+  for (const Record& record : records) {
+    const size_t number = repeats.size() == records.size() ? record.repeat : names.size() + 1;
+    names.push_back(fmt::format("record-{}.json", number));
+  }
+  return names;
+}
+
+// Whoever is killed on the way leaves the file as it was.
+Result<void> ReplaceFile(const std::string& path, std::string_view text) {
+  const std::string part = path + ".part";
+  RETURN_IF_ERROR(WriteWholeFile(part, text));
+  std::error_code error;
+  fs::rename(part, path, error);
+  if (error) return FailErrno(error.value(), fmt::format("rename {} to {}", part, path));
+  return {};
+}
 
 // What the user named and is not there is for the user to mend.
 Result<std::string> ReadStored(const std::string& path) {
@@ -105,12 +127,13 @@ Result<void> WriteResultFolder(const std::string& path, const ResultFolder& fold
   manifest["scenario"] = folder.scenario_path;
   manifest["command"] = folder.repeat_command;
   manifest["records"] = Json::array();
-  for (size_t i = 0; i < folder.records.size(); i++) {
-    manifest["records"].push_back(RecordName(i));
-    RETURN_IF_ERROR(WriteWholeFile(path + "/" + RecordName(i),
-                                   RecordToJson(folder.records[i], /*pretty=*/true)));
+  const std::vector<std::string> names = RecordNames(folder.records);
+  for (size_t i = 0; i < names.size(); i++) {
+    manifest["records"].push_back(names[i]);
+    RETURN_IF_ERROR(
+        ReplaceFile(path + "/" + names[i], RecordToJson(folder.records[i], /*pretty=*/true)));
   }
-  RETURN_IF_ERROR(WriteWholeFile(path + "/manifest.json", manifest.dump(2) + "\n"));
+  RETURN_IF_ERROR(ReplaceFile(path + "/manifest.json", manifest.dump(2) + "\n"));
   fs::remove(path + kUnfinished, error);
   return {};
 }

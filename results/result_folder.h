@@ -26,7 +26,7 @@ Result<void> ReserveResultFolder(const std::string& path, bool force);
 void ReleaseResultFolder(const std::string& path);
 
 // Makes the folder and writes manifest and records; what stands there of an earlier run is
-// replaced.
+// replaced, file by file and each at once: a kill loses no record that was there.
 Result<void> WriteResultFolder(const std::string& path, const ResultFolder& folder);
 
 // Reads a result folder, or one record file, which then stands alone.

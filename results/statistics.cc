@@ -15,6 +15,9 @@ namespace {
 
 constexpr size_t kMostRepeats = 10'000;
 
+// How often a series of the recommended length is to be decided.
+constexpr double kPower = 0.9;
+
 // Two-sided: how many standard errors hold `confidence`.
 double TQuantile(size_t n, double confidence) {
   const boost::math::students_t distribution(static_cast<double>(n - 1));
@@ -25,6 +28,11 @@ double HalfWidth(const Summary& summary, double confidence, double resolution) {
   const double width = TQuantile(summary.n, confidence) * *summary.stddev /
                        std::sqrt(static_cast<double>(summary.n));
   return std::max(width, resolution);
+}
+
+// The standard deviation of one repeat that such an interval of the mean stands for.
+double SpreadOf(size_t n, double half_width, double confidence) {
+  return half_width * std::sqrt(static_cast<double>(n)) / TQuantile(n, confidence);
 }
 
 double WeightOf(std::span<const double> weights, size_t i) {
@@ -55,7 +63,13 @@ std::optional<Estimate> EstimateMean(std::span<const double> values, double conf
   if (values.size() < 2) return std::nullopt;
   const Summary summary = Summarise(values);
   const double half = HalfWidth(summary, confidence, resolution);
-  return Estimate{summary.n, summary.mean, summary.mean - half, summary.mean + half, half, false};
+  return Estimate{summary.n,
+                  summary.mean,
+                  summary.mean - half,
+                  summary.mean + half,
+                  half,
+                  false,
+                  SpreadOf(summary.n, half, confidence)};
 }
 
 std::optional<Estimate> EstimateFactor(std::span<const double> values, double confidence,
@@ -74,7 +88,8 @@ std::optional<Estimate> EstimateFactor(std::span<const double> values, double co
                   std::exp(summary.mean - half),
                   std::exp(summary.mean + half),
                   half,
-                  true};
+                  true,
+                  SpreadOf(summary.n, half, confidence)};
 }
 
 std::optional<Estimate> EstimateMedian(std::span<const double> values, double confidence) {
@@ -98,11 +113,10 @@ std::optional<size_t> RepeatsToDecide(const Estimate& estimate, double bound, do
       estimate.logarithmic ? (bound > 0 ? std::fabs(std::log(estimate.value) - std::log(bound)) : 0)
                            : std::fabs(estimate.value - bound);
   if (distance == 0 || estimate.n < 2) return std::nullopt;
-  const double stddev = estimate.half_width * std::sqrt(static_cast<double>(estimate.n)) /
-                        TQuantile(estimate.n, confidence);
   for (size_t n = estimate.n + 1; n <= kMostRepeats; n += std::max<size_t>(1, n / 50)) {
-    const double half = TQuantile(n, confidence) * stddev / std::sqrt(static_cast<double>(n));
-    if (half < distance) return n;
+    // The interval's half width, and by how much the value may stray to the wrong side.
+    const double errors = TQuantile(n, confidence) + TQuantile(n, 2 * kPower - 1);
+    if (errors * estimate.spread / std::sqrt(static_cast<double>(n)) < distance) return n;
   }
   return std::nullopt;
 }
@@ -128,6 +142,32 @@ double TTestP(std::span<const double> values, double expected) {
   const boost::math::students_t distribution(static_cast<double>(summary.n - 1));
   return 2 * boost::math::cdf(
                  boost::math::complement(distribution, std::fabs(summary.mean - expected) / error));
+}
+
+double SignTestP(std::span<const double> values, double expected) {
+  const auto above = std::count_if(values.begin(), values.end(),
+                                   [expected](double value) { return value > expected; });
+  const auto below = std::count_if(values.begin(), values.end(),
+                                   [expected](double value) { return value < expected; });
+  if (above + below == 0) return 1;
+  const boost::math::binomial coins(static_cast<double>(above + below), 0.5);
+  return std::min(1.0, 2 * boost::math::cdf(coins, static_cast<double>(std::min(above, below))));
+}
+
+size_t RepeatsForSigns(double alpha) {
+  size_t n = 1;
+  while (std::ldexp(2, -static_cast<int>(n)) > alpha) n++;
+  return n;
+}
+
+size_t MostByChance(size_t n, double p, double level) {
+  const boost::math::binomial trials(static_cast<double>(n), p);
+  size_t most = 0;
+  while (most < n &&
+         boost::math::cdf(boost::math::complement(trials, static_cast<double>(most))) > level) {
+    most++;
+  }
+  return most;
 }
 
 std::optional<double> Jain(std::span<const double> values, std::span<const double> weights) {

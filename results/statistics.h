@@ -28,10 +28,11 @@ struct Estimate {
   double value = 0;
   double low = 0;
   double high = 0;
-  // Half the width that chance explains, where the quantity is judged (logarithms for ratios): what
-  // RepeatsToDecide needs. Not below what the metric can resolve.
+  // Half the width that chance explains, where the quantity is judged (logarithms for ratios). Not
+  // below what the metric can resolve.
   double half_width = 0;
   bool logarithmic = false;
+  double spread = 0;  // of one repeat, as half_width has it: what RepeatsToDecide needs
 };
 
 // Student's t interval of the mean. Absent below two values. `resolution`: half the step of the
@@ -47,9 +48,9 @@ std::optional<Estimate> EstimateFactor(std::span<const double> values, double co
 // Absent while even minimum and maximum do not hold it with that confidence (95 %: below n = 6).
 std::optional<Estimate> EstimateMedian(std::span<const double> values, double confidence);
 
-// How many repeats like those of `estimate` would clear a bound from the side where the value is,
-// were value and spread to stay; at least one more than there are. Absent where the value stands on
-// the bound, or where more than 10000 would not do.
+// How many repeats like those of `estimate` would clear a bound from the side where the value is in
+// nine of ten such series, were this value and this spread the true ones; at least one more than
+// there are. Absent where the value stands on the bound, or where more than 10000 would not do.
 std::optional<size_t> RepeatsToDecide(const Estimate& estimate, double bound, double confidence);
 
 // Holm's step-down: of `p_values` (one per primary metric), which are significant at the level
@@ -59,6 +60,16 @@ std::vector<bool> HolmSignificant(std::span<const double> p_values, double alpha
 // The p value of Student's two-sided test that the mean of `values` is `expected`; 1 where there
 // are fewer than two values, 0 or 1 where they are all alike.
 double TTestP(std::span<const double> values, double expected);
+
+// The exact p value of the two-sided sign test that the median of `values` is `expected`; values
+// that are equal to it say nothing. 1 where all of them are.
+double SignTestP(std::span<const double> values, double expected);
+// The fewest repeats whose sign test can be significant at the level `alpha`, were all to agree.
+size_t RepeatsForSigns(double alpha);
+
+// How many of n trials, each of which comes out with probability p, may do so before chance
+// explains it with less than `level`.
+size_t MostByChance(size_t n, double p, double level);
 
 // Jain's index over values[i] / weights[i]: 1 when all are equal, 1/n when one has everything.
 // `weights` may be empty (all equal). Absent where there are no values or all are zero.

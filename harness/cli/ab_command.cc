@@ -1,5 +1,6 @@
 // `blkfair ab`: two kernels, or two values of one key, run in turns and compared.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -30,13 +31,13 @@ namespace {
 
 constexpr uint32_t kRepeats = 6;  // the fewest whose order statistics hold a median with 95 %
 constexpr double kErrorAllowed = 0.05;
+constexpr const char* kDefaultKernel = "debian:6.12";
 
 // A or B: its kernel, its overrides, and what was measured of it so far.
 struct Side {
   std::string name;
   std::string folder;
-  std::string kernel;
-  std::vector<std::string> overrides;
+  std::string kernel;  // as asked for; empty for simulated queues
   LoadedScenario loaded;
   ExecuteOptions options;
   std::map<uint32_t, Record> records;  // by repeat
@@ -54,9 +55,11 @@ class AbCommand final : public Command {
   int Run() override;
 
  private:
-  Result<void> CheckArguments();
+  Result<void> CheckArguments() const;
+  Result<void> CheckAgainst(const LoadedScenario& loaded) const;
+  std::string KernelOf(size_t side) const;
   Result<void> Prepare(const std::string& scenario, const std::string& folder);
-  Result<void> TakeUpEarlier(const LoadedScenario& loaded, Side* side) const;
+  Result<void> TakeUpEarlier(Side* side) const;
   Result<void> RunUpTo(uint32_t repeats);
   Result<void> Store(const Side& side) const;
   Result<int> One(const std::string& scenario, const std::string& folder);
@@ -119,8 +122,7 @@ std::string KeyOf(const std::string& override_text) {
   return override_text.substr(0, override_text.find('='));
 }
 
-Result<void> AbCommand::CheckArguments() {
-  if (kernels_.empty()) kernels_ = {"debian:6.12"};
+Result<void> AbCommand::CheckArguments() const {
   if (kernels_.size() > 2) {
     return Fail(ErrorKind::kUsage, "ab compares two kernels: give --kernel twice");
   }
@@ -132,8 +134,40 @@ Result<void> AbCommand::CheckArguments() {
                                : "nothing differs between A and B: give --kernel twice, or "
                                  "--set-a KEY=VALUE and --set-b KEY=VALUE");
   }
-  if (kernels_.size() == 1) kernels_.push_back(kernels_.front());
+  for (const std::string& text : overrides_) {
+    for (const std::vector<std::string>& side : {set_a_, set_b_}) {
+      for (const std::string& other : side) {
+        if (KeyOf(text) != KeyOf(other)) continue;
+        return Fail(ErrorKind::kUsage,
+                    fmt::format("--set {} and a side's own {}: keep one of them", text, other));
+      }
+    }
+  }
+  if (max_repeats_ > 0 && max_repeats_ < repeats_) {
+    return Fail(ErrorKind::kUsage,
+                fmt::format("--max-repeat {} is below --repeat {}: there is no second look",
+                            max_repeats_, repeats_));
+  }
   return {};
+}
+
+// What has no effect is a misunderstanding: simulated queues know no kernel and no other time.
+Result<void> AbCommand::CheckAgainst(const LoadedScenario& loaded) const {
+  if (!IsSimulated(loaded.scenario)) return {};
+  for (const auto& [option, given] :
+       {std::pair("--kernel", !kernels_.empty()), std::pair("--time", !time_.empty())}) {
+    if (!given) continue;
+    return Fail(ErrorKind::kUsage,
+                fmt::format("{}: simulated queues know no kernel and no other time; leave it out, "
+                            "and let --set-a and --set-b differ",
+                            option));
+  }
+  return {};
+}
+
+std::string AbCommand::KernelOf(size_t side) const {
+  if (kernels_.empty()) return kDefaultKernel;
+  return kernels_.size() == 2 ? kernels_[side] : kernels_.front();
 }
 
 // The scenario as each side runs it.
@@ -141,20 +175,25 @@ Result<void> AbCommand::Prepare(const std::string& scenario, const std::string& 
   for (size_t i = 0; i < sides_.size(); i++) {
     Side& side = sides_[i];
     side = Side();
-    side.kernel = kernels_[i];
-    side.overrides = i == 0 ? set_a_ : set_b_;
-    side.name = side.kernel;
-    for (const std::string& text : side.overrides) side.name += " " + text;
     side.folder = folder + (i == 0 ? "/a" : "/b");
+    const std::vector<std::string>& own = i == 0 ? set_a_ : set_b_;
     std::vector<std::string> overrides = overrides_;
-    overrides.insert(overrides.end(), side.overrides.begin(), side.overrides.end());
+    overrides.insert(overrides.end(), own.begin(), own.end());
     auto loaded = LoadScenarios({scenario}, overrides);
     if (!loaded) return Fail(loaded.error());
     side.loaded = std::move(loaded->front());
+    RETURN_IF_ERROR(CheckAgainst(side.loaded));
+    if (!IsSimulated(side.loaded.scenario)) side.kernel = KernelOf(i);
+    side.name = fmt::format("{}{}{}", side.kernel, side.kernel.empty() || own.empty() ? "" : " ",
+                            fmt::join(own, " "));
+    if (side.name.empty()) side.name = "as the scenario has it";
     if (resume_) {
-      RETURN_IF_ERROR(TakeUpEarlier(side.loaded, &side));
-    } else {
-      RETURN_IF_ERROR(CheckResultFolderFree(side.folder, /*force=*/false));
+      RETURN_IF_ERROR(TakeUpEarlier(&side));
+    } else if (!CheckResultFolderFree(side.folder, /*force=*/false)) {
+      return Fail(ErrorKind::kUsage,
+                  fmt::format("--out {}: an earlier ab left its records there; take it up with "
+                              "--resume, or name another folder",
+                              folder));
     }
   }
   for (Side& side : sides_) {
@@ -169,15 +208,22 @@ Result<void> AbCommand::Prepare(const std::string& scenario, const std::string& 
   return {};
 }
 
-Result<void> AbCommand::TakeUpEarlier(const LoadedScenario& loaded, Side* side) const {
+// Looks and errors were planned for the command that began it, so no other one goes on.
+Result<void> AbCommand::TakeUpEarlier(Side* side) const {
   std::error_code error;
-  if (!std::filesystem::exists(side->folder, error)) return {};
+  if (!std::filesystem::exists(side->folder + "/manifest.json", error)) return {};
   ASSIGN_OR_RETURN(const ResultFolder earlier, ReadResultFolder(side->folder));
+  if (earlier.repeat_command != CommandLine(side->loaded.path)) {
+    return Fail(ErrorKind::kUsage,
+                fmt::format("--resume: {} was begun by another command ({}): repeat that one, or "
+                            "name another --out",
+                            side->folder, earlier.repeat_command));
+  }
   for (const Record& record : earlier.records) {
-    if (record.scenario_hash != loaded.hash || record.host.kernel != side->kernel) {
+    if (record.scenario_hash != side->loaded.hash) {
       return Fail(ErrorKind::kUsage,
-                  fmt::format("{} holds records of another scenario or kernel: name another --out",
-                              side->folder));
+                  fmt::format("--resume: {} was changed since {} was begun: name another --out",
+                              side->loaded.path, side->folder));
     }
     if (record.outcome == RunOutcome::kComplete) side->records[record.repeat] = record;
   }
@@ -283,6 +329,7 @@ Result<int> AbCommand::One(const std::string& scenario, const std::string& folde
   input.b = {sides_[1].name, b};
   input.comparison = &comparison;
   input.confidence = confidence;
+  input.looks = looks;
   input.command = CommandLine(scenario);
   const std::string mail = MailReport(input);
   RETURN_IF_ERROR(WriteWholeFile(folder + "/report.txt", mail));

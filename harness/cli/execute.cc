@@ -162,11 +162,16 @@ std::vector<std::optional<Result<Execution>>> ExecuteAll(
   std::vector<std::optional<Result<Execution>>> results(tasks.size());
   std::atomic<size_t> next = 0;
   std::mutex telling;
+  size_t ended = 0;
+  const auto began = std::chrono::steady_clock::now();
+  progress->SetSeries(SeriesText(0, tasks.size(), 0));
   const auto work = [&] {
     for (size_t at = next++; at < tasks.size() && (at == 0 || !InterruptFlag::Raised());
          at = next++) {
       results[at] = Execute(*tasks[at].loaded, tasks[at].options, progress);
       const std::lock_guard lock(telling);
+      const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - began;
+      progress->SetSeries(SeriesText(++ended, tasks.size(), passed.count()));
       if (done) done(at, *results[at]);
     }
   };
@@ -175,6 +180,7 @@ std::vector<std::optional<Result<Execution>>> ExecuteAll(
   for (size_t i = 1; i < at_a_time; i++) others.emplace_back(work);
   work();
   for (std::thread& other : others) other.join();
+  progress->SetSeries({});
   return results;
 }
 

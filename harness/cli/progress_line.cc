@@ -29,9 +29,14 @@ void ProgressLine::Show(const std::string& scenario, const RunProgress& progress
                         HumanDuration(static_cast<double>(progress.length_ns)));
   }
   const std::lock_guard lock(mutex_);
-  fmt::print(stderr, "\r\033[K{}", line);
+  fmt::print(stderr, "\r\033[K{}{}{}", series_, series_.empty() ? "" : "; ", line);
   std::fflush(stderr);
   shown_ = true;
+}
+
+void ProgressLine::SetSeries(std::string series) {
+  const std::lock_guard lock(mutex_);
+  series_ = std::move(series);
 }
 
 void ProgressLine::Say(const std::string& line) {
@@ -51,6 +56,15 @@ void ProgressLine::ClearLocked() {
   fmt::print(stderr, "\r\033[K");
   std::fflush(stderr);
   shown_ = false;
+}
+
+std::string SeriesText(size_t done, size_t total, double seconds) {
+  if (total <= 1) return {};
+  if (done == 0) return fmt::format("1 of {} runs", total);
+  const double left = seconds / static_cast<double>(done) * static_cast<double>(total - done);
+  const std::string time =
+      left < 120 ? fmt::format("{:.0f} s", left) : fmt::format("{:.0f} min", left / 60);
+  return fmt::format("{} of {} runs done, about {} left", done, total, time);
 }
 
 bool UseColour(int fd) {

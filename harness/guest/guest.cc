@@ -116,7 +116,27 @@ HostRecord DescribeHost(const GuestOptions& options) {
   host.machine = DescribeMachine();
   if (const auto version = QemuVersion()) host.qemu_version = *version;
   host.work_folder = options.work_folder;
+  host.audit = AuditThisMachine(options.time == GuestTime::kReal);
   return host;
+}
+
+// What the guest cannot know of itself.
+void AuditFromOutside(const GuestOptions& options, EnvironmentRecord* environment) {
+  if (!options.kernel.config_file.empty()) {
+    if (const auto config = ReadWholeFile(options.kernel.config_file)) {
+      AuditByConfig(*config, &environment->audit);
+    }
+  }
+  const bool real_time = options.time == GuestTime::kReal;
+  AuditFinding accelerator{"accelerator", "TCG, instructions counted", {}};
+  if (real_time && KvmWorks()) {
+    accelerator.value = "KVM";
+  } else if (real_time) {
+    accelerator.value = "TCG";
+    accelerator.warning =
+        "the guest's CPU is emulated (TCG) and its time is real: latencies are the emulator's";
+  }
+  environment->audit.push_back(std::move(accelerator));
 }
 
 // How every record begins: nobody said otherwise.
@@ -202,6 +222,7 @@ Record RunInGuest(const Scenario& scenario, const std::string& canonical_toml,
     if (record.outcome == RunOutcome::kUnmet) {
       record.outcome_why = ExplainUnmet(options.kernel, record.outcome_why);
     }
+    AuditFromOutside(options, &record.environment);
     host.failed_boots = std::move(boot.failed_boots);
     host.qemu_arguments = std::move(boot.qemu_arguments);
   }

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "engines/engine_table.h"
+#include "harness/measure/audit.h"
 #include "harness/measure/boot_work.h"
 #include "harness/measure/cross_check.h"
 #include "harness/measure/environment.h"
@@ -56,6 +57,7 @@ class Run {
   void LetBootWorkEnd();
   Result<void> Restore();
   void NoteClock();
+  void AuditHere();
   Result<PhaseRecord> RunPhase(const PhaseSpec& phase, uint32_t index);
   void Settle(const PhaseSpec& phase, PhaseRecord* record);
   std::unique_ptr<OccupancySource> SourceFor(const std::vector<Queue>& queues) const;
@@ -171,6 +173,18 @@ void Run::NoteClock() {
   record_.environment.clock_suspect = clock.suspect;
 }
 
+// A guest's machine is audited where it stands: outside.
+void Run::AuditHere() {
+  const bool real_time = options_.time_name == "real";
+  Audit& audit = record_.environment.audit;
+  AuditKernel(*options_.fs, ReadKernelLog(), real_time, &audit);
+  if (options_.executor_name == "guest") {
+    AuditMemory(*options_.fs, &audit);
+  } else {
+    AuditMachine(*options_.fs, real_time, &audit);
+  }
+}
+
 std::unique_ptr<OccupancySource> Run::SourceFor(const std::vector<Queue>& queues) const {
   if (sim_ == nullptr) return std::make_unique<DebugfsOccupancy>(*options_.fs, queues);
   return std::make_unique<SimOccupancy>([this]() -> const SimWorld& { return sim_->world(); },
@@ -270,10 +284,16 @@ Result<void> Run::Main() {
   RETURN_IF_ERROR(CheckForeignUse(scenario_, options_.executor_name, options_.destroy));
   RETURN_IF_ERROR(MakeFixtures());
   RETURN_IF_ERROR(Require());
-  if (sim_ == nullptr) ReadEnvironment(*options_.fs, &record_.environment);
-  if (sim_ == nullptr) LetBootWorkEnd();
+  if (sim_ == nullptr) {
+    ReadEnvironment(*options_.fs, &record_.environment);
+    AuditHere();
+    LetBootWorkEnd();
+  }
   NoteClock();
   RETURN_IF_ERROR(SetUp());
+  for (const FixtureRecord& fixture : record_.fixtures) {
+    AuditFixture(scenario_, fixture, &record_.environment.audit);
+  }
   if (sim_ == nullptr) waits_.Start(context_);
   uint32_t index = 0;
   for (const PhaseSpec& phase : scenario_.phases) {
@@ -340,6 +360,16 @@ Record Run::Go() {
 Record RunScenario(const RunOptions& options) {
   CHECK(options.scenario != nullptr);
   return Run(options).Go();
+}
+
+std::vector<AuditFinding> AuditThisMachine(bool real_time) {
+  Audit audit;
+  AuditMachine(KernelFs(KernelRoots::Real()), real_time, &audit);
+  return audit;
+}
+
+void AuditByConfig(std::string_view config, std::vector<AuditFinding>* audit) {
+  AuditConfig(config, audit);
 }
 
 bool IsSimulated(const Scenario& scenario) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/kernel_fs.h"
@@ -46,6 +47,11 @@ struct RunOptions {
 };
 
 Record RunScenario(const RunOptions& options);
+
+// The audit (harness/measure/audit.h) for whoever has a scenario run elsewhere: of the machine that
+// this process is on, and of a kernel by its configuration, in place of the signs that it showed.
+std::vector<AuditFinding> AuditThisMachine(bool real_time);
+void AuditByConfig(std::string_view config, std::vector<AuditFinding>* audit);
 
 // Whether every fixture of the scenario is simulated: it then runs as any user, in virtual time.
 bool IsSimulated(const Scenario& scenario);

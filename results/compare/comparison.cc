@@ -8,15 +8,13 @@
 
 #include "base/check.h"
 #include "results/compare/comparable.h"
+#include "results/compare/measure.h"
 #include "results/fairness/gates.h"
 #include "results/fairness/metric.h"
 
 namespace blkfair {
 
 namespace {
-
-constexpr double kBucket = 1.0 / 256;  // of a histogram
-constexpr std::string_view kAllJobs = "all jobs";
 
 constexpr std::array kParams = {
     ParamSpec{.name = "phase",
@@ -40,107 +38,13 @@ constexpr std::array kParams = {
               .help = "A change within it is none: the two sides are equivalent"},
 };
 
-// What one side of a pair has of a metric.
-struct Value {
-  std::optional<double> value;
-  double resolution = 0;  // relative
-  std::string absent;
-};
-
-Value ValueOf(const Record& record, const std::string& phase_name, const std::string& job,
-              const MetricInfo& metric) {
-  const PhaseRecord* phase = record.FindPhase(phase_name);
-  if (phase == nullptr) return {std::nullopt, 0, "the phase is missing in a record"};
-  std::optional<Subject> subject = FindSubject(*phase, job);
-  if (job == kAllJobs) {
-    subject = Subject{job, phase, nullptr, {}};
-    for (const JobRecord& row : phase->jobs) subject->jobs.push_back(&row);
-  }
-  if (!subject || subject->jobs.empty()) return {std::nullopt, 0, job + " left no figures"};
-  const Reading reading = ReadMetric(metric, *subject);
-  if (!reading.value) return {std::nullopt, 0, reading.absent};
-  Value value{reading.value, 0, {}};
-  if (metric.kind == MetricKind::kIops || metric.kind == MetricKind::kBandwidth) {
-    value.resolution = reading.ios > 0 ? 1 / static_cast<double>(reading.ios) : 0;
-  }
-  if (metric.kind == MetricKind::kPercentile) value.resolution = kBucket;
-  return value;
-}
-
-using Pairs = std::vector<std::pair<const Record*, const Record*>>;
-
-// The k-th repeat of one side with the k-th of the other, as far as both go.
-Pairs PairsOf(std::span<const Record> a, std::span<const Record> b) {
-  const auto sorted = [](std::span<const Record> side) {
-    std::vector<const Record*> records;
-    for (const Record& record : side) records.push_back(&record);
-    std::stable_sort(records.begin(), records.end(), [](const Record* left, const Record* right) {
-      return left->repeat < right->repeat;
-    });
-    return records;
-  };
-  const std::vector<const Record*> left = sorted(a);
-  const std::vector<const Record*> right = sorted(b);
-  Pairs pairs;
-  for (size_t i = 0; i < std::min(left.size(), right.size()); i++) {
-    pairs.emplace_back(left[i], right[i]);
-  }
-  return pairs;
-}
-
-ComparedMetric Measure(ComparedMetric row, const Pairs& pairs, double confidence) {
-  const MetricInfo& metric = MetricByName(row.metric);
-  std::vector<double> ratios;
-  std::vector<double> logs;
-  double resolution = 0;
-  double sum_a = 0;
-  double sum_b = 0;
-  for (const auto& [a, b] : pairs) {
-    const Value left = ValueOf(*a, row.phase, row.job, metric);
-    const Value right = ValueOf(*b, row.phase, row.job, metric);
-    if (!left.value || !right.value) {
-      row.why = left.value ? right.absent : left.absent;
-      return row;
-    }
-    sum_a += *left.value;
-    sum_b += *right.value;
-    resolution = std::max(resolution, left.resolution + right.resolution);
-    if (*left.value > 0 && *right.value > 0) {
-      ratios.push_back(*right.value / *left.value);
-      logs.push_back(std::log(ratios.back()));
-    }
-  }
-  row.pairs = pairs.size();
-  if (row.pairs > 0) {
-    row.a = sum_a / static_cast<double>(row.pairs);
-    row.b = sum_b / static_cast<double>(row.pairs);
-  }
-  if (ratios.size() < row.pairs || ratios.empty()) {
-    row.why = "a zero among the values: no factor";
-    return row;
-  }
-  row.factor = EstimateFactor(ratios, confidence, resolution);
-  if (!row.factor) {
-    row.why = "one pair of runs has no spread: at least 6 repeats are needed";
-    return row;
-  }
-  row.p = TTestP(logs, 0);
-  const std::optional<Estimate> narrower =
-      EstimateFactor(ratios, 1 - 2 * (1 - confidence), resolution);
-  row.within_margin = narrower->low > 1 / (1 + row.margin) && narrower->high < 1 + row.margin;
-  return row;
-}
-
-std::string WhatWouldSettle(const ComparedMetric& row, double confidence) {
-  // The nearer of the two: shown to be a change, or shown to be none.
-  std::optional<size_t> least = RepeatsToDecide(*row.factor, 1, confidence);
-  const double margin = row.factor->value > 1 ? 1 + row.margin : 1 / (1 + row.margin);
-  if (std::fabs(std::log(row.factor->value)) < std::log1p(row.margin)) {
-    const std::optional<size_t> equal = RepeatsToDecide(*row.factor, margin, confidence);
-    if (equal && (!least || *equal < *least)) least = equal;
-  }
-  return least ? fmt::format("about {} repeats would settle it", *least)
-               : std::string("no number of repeats is likely to settle it");
+void SayWhatWouldSettle(ComparedMetric* row, double alpha) {
+  row->repeats_needed = RepeatsThatSettle(*row, alpha);
+  row->why = row->repeats_needed
+                 ? fmt::format("about {} repeats would settle it", *row->repeats_needed)
+             : row->scale == ChangeScale::kMedian
+                 ? std::string("the pairs disagree: more repeats may settle it")
+                 : std::string("no number of repeats is likely to settle it");
 }
 
 void Decide(std::vector<ComparedMetric>* rows, double confidence) {
@@ -148,23 +52,22 @@ void Decide(std::vector<ComparedMetric>* rows, double confidence) {
   std::vector<ComparedMetric*> decided;
   for (ComparedMetric& row : *rows) {
     if (!row.primary) continue;
-    row.change = Change::kInconclusive;
+    row.change = row.pairs == 1 ? Change::kUnknown : Change::kInconclusive;
     p_values.push_back(row.p);
     decided.push_back(&row);
   }
   const std::vector<bool> significant = HolmSignificant(p_values, 1 - confidence);
   for (size_t i = 0; i < decided.size(); i++) {
     ComparedMetric& row = *decided[i];
-    if (!row.factor) continue;
-    const bool clear = row.factor->low > 1 || row.factor->high < 1;
+    if (!row.effect) continue;
     if (row.within_margin) {
       row.change = Change::kEquivalent;
-    } else if (significant[i] && clear) {
-      const bool up = row.factor->value > 1;
-      row.change =
-          up == MetricByName(row.metric).higher_is_better ? Change::kBetter : Change::kWorse;
+    } else if (significant[i] && row.Clear()) {
+      const bool up = row.effect->value > (row.scale == ChangeScale::kDifference ? 0 : 1);
+      row.change = up == row.higher_is_better() ? Change::kBetter : Change::kWorse;
     } else {
-      row.why = WhatWouldSettle(row, confidence);
+      // By the first and strictest step of Holm's: it is not known which one it will be.
+      SayWhatWouldSettle(&row, (1 - confidence) / static_cast<double>(decided.size()));
     }
   }
 }
@@ -194,25 +97,64 @@ std::vector<ComparedMetric> RowsOf(const Scenario& scenario) {
       for (const char* metric : {"iops", "lat_mean", "lat_p99", "gap"}) {
         add(phase.name, job, metric);
       }
+      if (scenario.SoloPhaseOf(job, phase.name) != nullptr) {
+        add(phase.name, job, std::string(kSlowdown));
+      }
     }
     add(phase.name, std::string(kAllJobs), "iops");
+    add(phase.name, std::string(kAllJobs), "cpu");
   }
   return rows;
 }
 
-std::string Conclusion(const std::vector<ComparedMetric>& rows) {
+// " (+5.7 %)", " (x12)"; nothing where A has none of it.
+std::string SizeOf(const ComparedMetric& row) {
+  const std::optional<double> factor = row.Factor();
+  if (!factor) return {};
+  return *factor < 10 ? fmt::format(" ({:+.1f} %)", (*factor - 1) * 100)
+                      : fmt::format(" (x{:.0f})", *factor);
+}
+
+// Of one run of each side nothing is concluded, but what changed is said: of the primary metrics,
+// or of every job's rate.
+std::string UnknownConclusion(const std::vector<ComparedMetric>& rows) {
+  const bool decides =
+      std::any_of(rows.begin(), rows.end(), [](const ComparedMetric& row) { return row.primary; });
+  std::string text;
+  for (const ComparedMetric& row : rows) {
+    const bool named = decides ? row.primary : row.metric == "iops" && row.job != kAllJobs;
+    if (!named || row.pairs == 0) continue;
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", row.job, row.metric, SizeOf(row));
+  }
+  return fmt::format(
+      "change, confidence unknown: {}; one run of each side has no spread, at "
+      "least 6 repeats are needed",
+      text.empty() ? "no figure was measured on both sides" : text);
+}
+
+std::string Conclusion(const std::vector<ComparedMetric>& rows, size_t pairs) {
+  if (pairs == 1) return UnknownConclusion(rows);
   std::string text;
   for (const ComparedMetric& row : rows) {
     if (!row.primary) continue;
-    if (!text.empty()) text += "; ";
-    const std::string size = !row.factor ? std::string()
-                             : row.factor->value < 10
-                                 ? fmt::format(" ({:+.1f} %)", (row.factor->value - 1) * 100)
-                                 : fmt::format(" (x{:.0f})", row.factor->value);
-    text += fmt::format("{} {} {}{}", row.job, row.metric, ChangeWord(row.change), size);
+    text += fmt::format("{}{} {} {}{}", text.empty() ? "" : "; ", row.job, row.metric,
+                        ChangeWord(row.change), SizeOf(row));
   }
   return text.empty() ? "the scenario names no primary metric ([[compare]]): nothing is concluded"
                       : text;
+}
+
+// Repeats of one side that are not of one thing: another build of the kernel in between, say.
+std::vector<std::string> DifferencesWithin(const char* side, std::span<const Record> records,
+                                           CompareOptions options) {
+  options.kernels_differ = false;
+  for (const Record& record : records.subspan(1)) {
+    std::vector<std::string> differences = MachineDifferences(records.front(), record, options);
+    if (differences.empty()) continue;
+    return {fmt::format("repeats {} and {} of {}: {}", records.front().repeat, record.repeat, side,
+                        differences.front())};
+  }
+  return {};
 }
 
 int ExitCodeOf(const std::vector<ComparedMetric>& rows) {
@@ -224,7 +166,7 @@ int ExitCodeOf(const std::vector<ComparedMetric>& rows) {
   if (any(Change::kWorse)) return 1;
   const bool decides =
       std::any_of(rows.begin(), rows.end(), [](const ComparedMetric& row) { return row.primary; });
-  return !decides || any(Change::kInconclusive) ? 4 : 0;
+  return !decides || any(Change::kInconclusive) || any(Change::kUnknown) ? 4 : 0;
 }
 
 }  // namespace
@@ -241,10 +183,27 @@ std::string_view ChangeWord(Change change) {
       return "equivalent";
     case Change::kInconclusive:
       return "inconclusive";
+    case Change::kUnknown:
+      return "unknown";
     case Change::kDescriptive:
       return "-";
   }
   CHECK(false);
+}
+
+bool ComparedMetric::higher_is_better() const {
+  return metric != kSlowdown && MetricByName(metric).higher_is_better;
+}
+
+bool ComparedMetric::Clear() const {
+  const double none = scale == ChangeScale::kDifference ? 0 : 1;
+  return effect && (effect->low > none || effect->high < none);
+}
+
+std::optional<double> ComparedMetric::Factor() const {
+  if (effect && scale != ChangeScale::kDifference) return effect->value;
+  if (!a || !b || *a <= 0) return std::nullopt;
+  return *b / *a;
 }
 
 Comparison Compare(const Scenario& scenario, std::span<const Record> a, std::span<const Record> b,
@@ -262,17 +221,24 @@ Comparison Compare(const Scenario& scenario, std::span<const Record> a, std::spa
     }
   }
   comparison.differences = DifferencesThatMatter(a.front(), b.front(), options);
+  for (std::string& difference : DifferencesWithin("A", a, options)) {
+    comparison.differences.push_back(std::move(difference));
+  }
+  for (std::string& difference : DifferencesWithin("B", b, options)) {
+    comparison.differences.push_back(std::move(difference));
+  }
+  comparison.warnings = AuditWarnings(a, b, options);
   if (!comparison.differences.empty() && !options.force) {
     comparison.conclusion = "not comparable: " + comparison.differences.front();
     comparison.exit_code = 2;
     return comparison;
   }
-  const Pairs pairs = PairsOf(a, b);
+  const RecordPairs pairs = PairsOf(a, b);
   for (ComparedMetric& row : RowsOf(scenario)) {
-    comparison.metrics.push_back(Measure(std::move(row), pairs, options.confidence));
+    comparison.metrics.push_back(Measure(scenario, std::move(row), pairs, options.confidence));
   }
   Decide(&comparison.metrics, options.confidence);
-  comparison.conclusion = Conclusion(comparison.metrics);
+  comparison.conclusion = Conclusion(comparison.metrics, pairs.size());
   comparison.exit_code = ExitCodeOf(comparison.metrics);
   return comparison;
 }

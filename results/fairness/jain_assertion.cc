@@ -124,6 +124,7 @@ std::vector<Verdict> Evaluate(const JudgeInput& input) {
   Bounds bounds;
   bounds.min = params.Number("min");
   bounds.spread = Spread::kDifference;
+  bounds.ceiling = 1;
   return {Decide(NewVerdict(input, fmt::format("Jain of {}: {}", metric.name, whom)), observations,
                  bounds, ValueStyle{})};
 }

@@ -115,6 +115,12 @@ std::vector<std::string> Warnings(const Scenario& scenario, std::span<const Reco
   std::vector<std::string> warnings;
   std::set<std::string> seen;
   for (const Record& record : records) {
+    for (const auto* audit : {&record.environment.audit, &record.host.audit}) {
+      for (const AuditFinding& finding : *audit) {
+        if (finding.warning.empty() || !seen.insert("audit " + finding.name).second) continue;
+        warnings.push_back(WhichRecord(records, record) + finding.warning);
+      }
+    }
     for (const FixtureRecord& fixture : record.fixtures) {
       for (const auto& [name, value] : fixture.settings) {
         if (name != kNoteSetting || !seen.insert(fixture.name + " " + value).second) continue;

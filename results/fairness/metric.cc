@@ -38,6 +38,8 @@ constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"share_p5", MetricKind::kShare, Unit::kNone, true,
      "part of all I/Os of the phase, taken for each cell of the series: its fifth percentile",
      LatencyClass::kNone, 0.05},
+    {"cpu", MetricKind::kCpu, Unit::kNanoseconds, false,
+     "CPU time of the job's threads per I/O, those of the kernel's own workers left out"},
     BLKFAIR_LATENCY_METRICS("lat", LatencyClass::kLat, "latency, from made to completed"),
     BLKFAIR_LATENCY_METRICS("slat", LatencyClass::kSlat, "submission latency"),
     BLKFAIR_LATENCY_METRICS("clat", LatencyClass::kClat, "completion latency"),
@@ -192,6 +194,19 @@ Reading ReadShare(const Reading& base, const MetricInfo& metric, const Subject& 
   return Value(base, shares[rank - 1]);
 }
 
+// CPU time is counted over the whole phase, so all I/Os of the phase share it.
+Reading ReadCpu(const Reading& base, const Subject& subject) {
+  int64_t cpu_ns = 0;
+  uint64_t ios = base.ios;
+  for (const JobRecord* job : subject.jobs) {
+    cpu_ns += job->cpu_user_ns + job->cpu_system_ns;
+    ios += job->ios_trimmed + job->ios_drained;
+  }
+  if (cpu_ns == 0) return Absent(base, "the CPU time of " + subject.name + " was not measured");
+  if (ios == 0) return Absent(base, subject.name + " completed nothing in the phase");
+  return Value(base, static_cast<double>(cpu_ns) / static_cast<double>(ios));
+}
+
 }  // namespace
 
 std::span<const MetricInfo> AllMetrics() { return kMetrics; }
@@ -282,6 +297,8 @@ Reading ReadMetric(const MetricInfo& metric, const Subject& subject) {
       return ReadTags(base, subject);
     case MetricKind::kShare:
       return ReadShare(base, metric, subject);
+    case MetricKind::kCpu:
+      return ReadCpu(base, subject);
     case MetricKind::kDepth: {
       double depth = 0;
       for (const JobRecord* job : subject.jobs) depth += job->depth_mean;

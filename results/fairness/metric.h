@@ -23,6 +23,7 @@ enum class MetricKind : uint8_t {
   kTags,
   kDepth,
   kShare,
+  kCpu,
   // of a latency class
   kMean,
   kMin,
@@ -44,10 +45,10 @@ struct MetricInfo {
 #define BLKFAIR_LATENCY_CHOICES(c) \
   c "_mean|" c "_min|" c "_max|" c "_stddev|" c "_p50|" c "_p90|" c "_p95|" c "_p99|" c "_p99.9"
 // What a parameter that names a metric may say.
-inline constexpr std::string_view kMetricChoices = "iops|bw|errors|gap|tags|depth|share_p5|"  //
-    BLKFAIR_LATENCY_CHOICES("lat") "|"                                                        //
-    BLKFAIR_LATENCY_CHOICES("slat") "|"                                                       //
-    BLKFAIR_LATENCY_CHOICES("clat") "|"                                                       //
+inline constexpr std::string_view kMetricChoices = "iops|bw|errors|gap|tags|depth|share_p5|cpu|"  //
+    BLKFAIR_LATENCY_CHOICES("lat") "|"                                                            //
+    BLKFAIR_LATENCY_CHOICES("slat") "|"                                                           //
+    BLKFAIR_LATENCY_CHOICES("clat") "|"                                                           //
     BLKFAIR_LATENCY_CHOICES("response");
 
 std::span<const MetricInfo> AllMetrics();

@@ -68,17 +68,20 @@ void CheckNoise(double value, double noise, const Bounds& bounds, Verdict* verdi
 }
 
 std::optional<Estimate> EstimateOf(std::span<const double> values, double resolution,
-                                   Spread spread) {
-  switch (spread) {
-    case Spread::kFactor:
-      if (auto estimate = EstimateFactor(values, kConfidence, resolution)) return estimate;
-      return EstimateMean(values, kConfidence);  // a zero among them
-    case Spread::kDifference:
-      return EstimateMean(values, kConfidence);
-    case Spread::kExact:
-      return EstimateMedian(values, kConfidence);
+                                   const Bounds& bounds) {
+  if (bounds.spread == Spread::kExact) return EstimateMedian(values, kConfidence);
+  std::optional<Estimate> estimate;
+  if (bounds.spread == Spread::kFactor) {
+    estimate = EstimateFactor(values, kConfidence, resolution);
   }
-  CHECK(false);
+  if (!estimate) {  // a difference, or a zero among the values
+    estimate = EstimateMean(values, kConfidence, resolution * Summarise(values).mean);
+  }
+  if (estimate) {
+    estimate->low = std::max(estimate->low, 0.0);
+    estimate->high = std::min(estimate->high, bounds.ceiling);
+  }
+  return estimate;
 }
 
 // What would settle an interval that holds a bound.
@@ -100,7 +103,7 @@ void DecideByRepeats(std::span<const Observation> observations, std::span<const 
   for (const Observation& observation : observations) {
     resolution = std::max(resolution, observation.resolution);
   }
-  const std::optional<Estimate> estimate = EstimateOf(values, resolution, bounds.spread);
+  const std::optional<Estimate> estimate = EstimateOf(values, resolution, bounds);
   if (!estimate) {
     verdict->outcome = Outcome::kInconclusive;
     verdict->why = fmt::format("{} repeats hold no median with confidence: 6 would; they are {}",

@@ -2,6 +2,7 @@
 // both. The only place where a number becomes pass or fail. Pure; any thread.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,6 +41,8 @@ struct Bounds {
   std::optional<double> min;
   std::optional<double> max;
   Spread spread = Spread::kFactor;
+  // What the quantity can be at most: no interval says more (nor less than nothing).
+  double ceiling = std::numeric_limits<double>::infinity();
 };
 
 // Of every interval over repeats.

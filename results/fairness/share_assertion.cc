@@ -146,6 +146,7 @@ std::vector<Verdict> Evaluate(const JudgeInput& input) {
     if (params.Has("min") || params.Has("max")) {
       Bounds bounds = MinMax(params);
       bounds.spread = Spread::kDifference;
+      bounds.ceiling = 1;
       verdicts.push_back(Decide(NewVerdict(input, fmt::format("{}, part of {}", label, whole)),
                                 parts, bounds, ValueStyle{}));
     }

@@ -126,6 +126,7 @@ std::vector<Verdict> Evaluate(const JudgeInput& input) {
   Bounds bounds;
   bounds.min = params.Number("min");
   bounds.spread = Spread::kDifference;
+  bounds.ceiling = 1;
   const ValueStyle style;
   if (of != "tags") {
     const MetricInfo& rate = MetricByName(of == "iops" ? "iops" : "bw");

@@ -2,7 +2,12 @@
 #include "results/report/comparison_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
+
+#include "results/compare/balance.h"
 #include "results/fairness/metric.h"
 #include "results/report/layout.h"
 
@@ -13,13 +18,14 @@ namespace {
 constexpr size_t kMailColumns = 72;
 constexpr size_t kIndent = 12;
 
-// Values that are written for people use a few letters beyond ASCII; a mail does not.
+// Values that are written for people use a few letters beyond ASCII, and lines of their own; a mail
+// does not.
 std::string Ascii(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); i++) {
     const auto byte = static_cast<unsigned char>(text[i]);
     if (byte < 0x80) {
-      out += text[i];
+      out += text[i] == '\n' ? ' ' : text[i];
     } else if (text.substr(i).starts_with("\u00b5")) {
       out += 'u';
     } else if (byte >= 0xc0) {
@@ -58,15 +64,30 @@ std::string Change100(double factor) {
   return fmt::format("{:+.1f}", (factor - 1) * 100);
 }
 
-// "+98.1 [+97.6, +98.7]"
-std::string ChangeText(const ComparedMetric& row) {
-  if (!row.factor) return "-";
-  return fmt::format("{} [{}, {}]", Change100(row.factor->value), Change100(row.factor->low),
-                     Change100(row.factor->high));
+std::string Figure(const ComparedMetric& row, const std::optional<double>& value) {
+  if (!value) return "-";
+  if (row.metric == kSlowdown) return fmt::format("{:.2f}", *value);
+  return Ascii(FormatMetric(MetricByName(row.metric), *value));
 }
 
-std::string Figure(const MetricInfo& metric, const std::optional<double>& value) {
-  return value ? Ascii(FormatMetric(metric, *value)) : "-";
+// "+0.3": a difference of values of that metric.
+std::string DifferenceText(const ComparedMetric& row, double difference) {
+  return (difference < 0 ? "-" : "+") + Figure(row, std::fabs(difference));
+}
+
+// "+98.1 [+97.6, +98.7]"
+std::string ChangeText(const ComparedMetric& row) {
+  if (!row.effect) {
+    const std::optional<double> factor = row.Factor();
+    return factor ? Change100(*factor) + " [unknown]" : "-";
+  }
+  const Estimate& effect = *row.effect;
+  if (row.scale == ChangeScale::kDifference) {
+    return fmt::format("{} [{}, {}]", DifferenceText(row, effect.value),
+                       DifferenceText(row, effect.low), DifferenceText(row, effect.high));
+  }
+  return fmt::format("{} [{}, {}]", Change100(effect.value), Change100(effect.low),
+                     Change100(effect.high));
 }
 
 void AppendTable(const ComparisonReportInput& input, bool primary, std::string* out) {
@@ -75,11 +96,45 @@ void AppendTable(const ComparisonReportInput& input, bool primary, std::string* 
     if (row.primary != primary) continue;
     if (row.phase != phase) *out += fmt::format(" phase {}\n", Ascii(row.phase));
     phase = row.phase;
-    const MetricInfo& metric = MetricByName(row.metric);
     *out += Trimmed(fmt::format(" {:<15} {:>8} {:>8} {:<20} {:>2} {}",
-                                Clip(Ascii(row.job + " " + row.metric), 15), Figure(metric, row.a),
-                                Figure(metric, row.b), ChangeText(row), row.pairs,
+                                Clip(Ascii(row.job + " " + row.metric), 15), Figure(row, row.a),
+                                Figure(row, row.b), ChangeText(row), row.pairs,
                                 primary ? std::string(ChangeWord(row.change)) : std::string()));
+  }
+}
+
+// "heavy +98.1 [+97.6, +98.7]": half a line.
+std::string SideOfChange(const ComparedMetric* row) {
+  return row == nullptr ? "none" : fmt::format("{} {}", Clip(Ascii(row->job), 9), ChangeText(*row));
+}
+
+std::string PriceLine(const std::vector<const ComparedMetric*>& rows, size_t at) {
+  if (at >= rows.size()) return {};
+  const ComparedMetric& row = *rows[at];
+  return fmt::format("{:<12} {:>8} {:>8}", row.metric == "cpu" ? "CPU per I/O" : "total iops",
+                     Figure(row, row.a), Figure(row, row.b));
+}
+
+std::string ProtectionLine(const std::vector<const ComparedMetric*>& rows, size_t at) {
+  if (at >= rows.size()) return {};
+  const ComparedMetric& row = *rows[at];
+  return fmt::format("{:<18} {:>8} {:>8}", Clip(Ascii(row.job + " " + row.metric), 18),
+                     Figure(row, row.a), Figure(row, row.b));
+}
+
+// What the change gained beside what it was paid with.
+void AppendBalance(const Balance& balance, std::string* out) {
+  constexpr size_t kLeft = 30;
+  const auto line = [&](const std::string& left, const std::string& right) {
+    *out += Trimmed(fmt::format(" {:<{}} | {}", left, kLeft, right));
+  };
+  *out += fmt::format("\n phase {}\n", Ascii(balance.phase));
+  line("Winner (iops, %)", "Loser (iops, %)");
+  line(SideOfChange(balance.winner), SideOfChange(balance.loser));
+  line(fmt::format("{:<12} {:>8} {:>8}", "Price", "A", "B"),
+       fmt::format("{:<18} {:>8} {:>8}", "Protection", "A", "B"));
+  for (size_t i = 0; i < std::max(balance.price.size(), balance.protection.size()); i++) {
+    line(PriceLine(balance.price, i), ProtectionLine(balance.protection, i));
   }
 }
 
@@ -97,13 +152,25 @@ std::string MailReport(const ComparisonReportInput& input) {
       Ascii(fmt::format("{}, {} time, {} CPU{}, {}", environment.executor, environment.time,
                         environment.cpus, environment.cpus == 1 ? "" : "s", environment.cpu_model)),
       &out);
+  if (input.looks.size() > 1) {
+    Append("Looks",
+           fmt::format("planned at {} repeats, with a {}th of the error for each",
+                       fmt::join(input.looks, ", "), input.looks.size()),
+           &out);
+  }
   for (const std::string& difference : comparison.differences) {
     Append("Beware", Ascii(difference), &out);
+  }
+  for (const std::string& warning : comparison.warnings) {
+    Append("Warning", Ascii(warning), &out);
   }
   if (!comparison.metrics.empty()) {
     out += fmt::format("\n {:<15} {:>8} {:>8} {:<20} {:>2}\n", "", "A", "B",
                        fmt::format("change % [{:.3g} % CI]", input.confidence * 100), "n");
     AppendTable(input, true, &out);
+    for (const Balance& balance : BalancesOf(*input.scenario, comparison)) {
+      AppendBalance(balance, &out);
+    }
     out += "\n Descriptive only:\n";
     AppendTable(input, false, &out);
   }

@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "results/compare/comparison.h"
 #include "results/record.h"
@@ -22,7 +23,8 @@ struct ComparisonReportInput {
   ComparedSide b;
   const Comparison* comparison = nullptr;
   double confidence = 0.95;
-  std::string command;  // the exact command that repeats it
+  std::vector<uint32_t> looks;  // the numbers of repeats at which it was planned to look
+  std::string command;          // the exact command that repeats it
 };
 
 std::string MailReport(const ComparisonReportInput& input);

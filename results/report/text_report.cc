@@ -56,6 +56,22 @@ std::string ClockText(const EnvironmentRecord& environment) {
   return text;
 }
 
+// "kasan off; lockdep off; pair.scheduler none; its host: memory enough".
+std::string AuditText(const Record& record) {
+  const auto list = [](const std::vector<AuditFinding>& audit) {
+    std::string text;
+    for (const AuditFinding& finding : audit) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : "; ", finding.name, finding.value);
+    }
+    return text;
+  };
+  std::string text = list(record.environment.audit);
+  if (!record.host.audit.empty()) {
+    text += (text.empty() ? "its host: " : "; its host: ") + list(record.host.audit);
+  }
+  return text;
+}
+
 // Records that are not complete, and boots that had to be repeated.
 std::string TroubleSection(const ReportInput& input) {
   std::string out;
@@ -146,6 +162,9 @@ std::string HeaderSection(const ReportInput& input) {
                               FormatDuration(*environment.boot_wait_ns)));
   }
   if (!run.empty()) out += Labelled("Run", fmt::to_string(fmt::join(run, ", ")), kLabelColumns);
+  if (const std::string audit = AuditText(record); !audit.empty()) {
+    out += Labelled("Audit", audit, kLabelColumns);
+  }
   if (!record.host.started.empty()) {
     out += Labelled("Started",
                     fmt::format("{}, took {:.0f} s", record.host.started, record.host.wall_seconds),

@@ -56,6 +56,7 @@ GoldenCase NofairCase() {
   Record record = testing::NofairRecord(scenario);
   record.host.kernel = "nofair.bzImage";
   record.host.failed_boots = {"the guest showed no life within 20 s"};
+  record.environment.audit[1] = {"lockdep", "on", "this kernel checks the order of its locks"};
   return {"lopsided_nofair", scenario, record,
           "blkfair run scenarios/lopsided_null_blk.toml --kernel nofair.bzImage"};
 }

@@ -204,6 +204,10 @@ Record MakeRecord(const Scenario& scenario) {
   record.environment.clock_read_cost_ns = 31.25;
   record.environment.clock_in_user_space = true;
   record.environment.clock_drift_ppm = 0.5;
+  record.environment.audit = {{"kasan", "off", ""},
+                              {"lockdep", "off", ""},
+                              {"pair.scheduler", "none", ""},
+                              {"accelerator", "TCG, instructions counted", ""}};
   FixtureRecord pair;
   pair.name = "pair";
   pair.kind = "null_blk";
@@ -219,6 +223,7 @@ Record MakeRecord(const Scenario& scenario) {
   record.host.started = "2026-11-30T15:42:17Z";
   record.host.wall_seconds = 61.5;
   record.host.kernel = "debian:6.12";
+  record.host.audit = {{"load", "12 % of the CPUs busy", ""}, {"memory", "enough", ""}};
   return record;
 }
 

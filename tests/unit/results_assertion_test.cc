@@ -521,6 +521,27 @@ TEST_F(AssertionTest, RepeatsPassOnlyWhenTheIntervalClearsTheBound) {
   EXPECT_OUTCOME(JudgeKind("slowdown", {{"job", "light"}, {"max", 1.005}}), kFail);
 }
 
+TEST_F(AssertionTest, IntervalsOfSharesStayWithinWhatAShareCanBe) {
+  records_ = {testing::StockRecord(scenario_), testing::NofairRecord(scenario_)};
+  const Verdict verdict =
+      JudgeKind("share", {{"of", "tags"}, {"queues", Names{"pair:0"}}, {"min", 0.9}});
+  EXPECT_OUTCOME(verdict, kInconclusive);
+  EXPECT_EQ(*verdict.low, 0);  // Student's interval of 0.50 and 0.98 goes far beyond both
+  EXPECT_EQ(*verdict.high, 1);
+}
+
+TEST_F(AssertionTest, ZerosAmongRepeatsAreNoReasonToSayNothing) {
+  records_.assign(6, testing::StockRecord(scenario_));
+  for (size_t i = 0; i < records_.size(); i++) {
+    if (i % 2 == 0) JobIn(PhaseIn(records_[i], "contention"), "light").errors = {{"read EIO", 2}};
+  }
+  const Verdict verdict =
+      JudgeKind("bound", {{"job", "light"}, {"metric", "errors"}, {"max", MetricValue{10}}});
+  EXPECT_OUTCOME(verdict, kPass);
+  EXPECT_EQ(*verdict.observed_value, 1);
+  EXPECT_EQ(verdict.n, 6U);
+}
+
 TEST_F(AssertionTest, GapsOfRepeatsNeedSixForTheirMedian) {
   records_.assign(5, testing::StockRecord(scenario_));
   const Verdict five = JudgeKind("gap", {{"job", "light"}, {"max", int64_t{1'000'000'000}}});

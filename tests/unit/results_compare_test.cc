@@ -2,11 +2,14 @@
 // must not be compared.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "results/compare/balance.h"
 #include "results/compare/comparison.h"
 #include "results/report/comparison_report.h"
 #include "results/report/layout.h"
@@ -66,7 +69,7 @@ TEST(Comparison, TellsWorseFromEquivalent) {
   const Comparison comparison =
       Compare(scenario, Side(scenario, 6, 907, 0.005, 1), Side(scenario, 6, 200, 0.1, 2), {});
   EXPECT_EQ(Row(comparison, "light", "iops").change, Change::kWorse);
-  EXPECT_NEAR(Row(comparison, "light", "iops").factor->value, 200.0 / 907, 0.03);
+  EXPECT_NEAR(Row(comparison, "light", "iops").effect->value, 200.0 / 907, 0.03);
   EXPECT_EQ(Row(comparison, "heavy", "iops").change, Change::kEquivalent);
   EXPECT_EQ(Row(comparison, "light", "lat_p99").change, Change::kDescriptive);
   EXPECT_EQ(comparison.exit_code, 1);
@@ -169,6 +172,216 @@ TEST(Comparison, B08AnotherOfferedRateIsRefusedUnlessForced) {
   EXPECT_EQ(Compare(scenario, a, b, options).exit_code, 2);
   options.force = true;
   EXPECT_EQ(Compare(scenario, a, b, options).exit_code, 0);
+}
+
+// --- what is not measured by factors ---
+
+std::vector<Record> WithGaps(const Scenario& scenario, const std::vector<int64_t>& gaps_ms) {
+  std::vector<Record> records;
+  for (const int64_t gap_ms : gaps_ms) {
+    records.push_back(RecordWith(scenario, static_cast<uint32_t>(records.size() + 1), 900));
+    for (JobRecord& job : records.back().phases[0].jobs) job.gap_max_ns = gap_ms * 1'000'000;
+  }
+  return records;
+}
+
+TEST(Comparison, GapsAreHeldByOrderStatistics) {
+  Scenario scenario = ComparedScenario();
+  scenario.compares = {Primary("light", "gap")};
+  // One wild outlier, which would make Student's interval hold anything.
+  const std::vector<Record> a = WithGaps(scenario, {10, 11, 10, 12, 10, 11});
+  const std::vector<Record> b = WithGaps(scenario, {20, 24, 22, 21, 23, 9000});
+  const ComparedMetric row = Row(Compare(scenario, a, b, {}), "light", "gap");
+  EXPECT_EQ(row.scale, ChangeScale::kMedian);
+  EXPECT_EQ(row.change, Change::kWorse);
+  EXPECT_NEAR(row.effect->low, 1.75, 1e-9);
+  EXPECT_NEAR(row.effect->high, 9000.0 / 11, 1e-9);
+  EXPECT_NEAR(row.p, 2.0 / 64, 1e-9);
+}
+
+TEST(Comparison, GapsOfFewRepeatsAreInconclusive) {
+  Scenario scenario = ComparedScenario();
+  scenario.compares = {Primary("light", "gap")};
+  const Comparison comparison = Compare(scenario, WithGaps(scenario, {10, 11, 10, 12, 10}),
+                                        WithGaps(scenario, {20, 24, 22, 21, 23}), {});
+  EXPECT_EQ(Row(comparison, "light", "gap").change, Change::kInconclusive);
+  EXPECT_NE(Row(comparison, "light", "gap").why.find("6 would"), std::string::npos);
+  EXPECT_EQ(comparison.exit_code, 4);
+}
+
+TEST(Comparison, GapsThatAgreeSaySoWhenHolmAsksForMorePairs) {
+  Scenario scenario = ComparedScenario();
+  scenario.compares = {Primary("light", "gap"), Primary("heavy", "gap")};
+  const Comparison comparison = Compare(scenario, WithGaps(scenario, {10, 11, 10, 12, 10, 11}),
+                                        WithGaps(scenario, {20, 24, 22, 21, 23, 25}), {});
+  const ComparedMetric& row = Row(comparison, "light", "gap");
+  EXPECT_EQ(row.change, Change::kInconclusive);  // 2/64 is above 0.05/2
+  EXPECT_EQ(row.repeats_needed, std::optional<size_t>(7));
+}
+
+TEST(Comparison, ZerosAreComparedByDifference) {
+  Scenario scenario = ComparedScenario();
+  scenario.compares = {Primary("light", "errors")};
+  std::vector<Record> a = Side(scenario, 6, 900, 0.01, 1);
+  std::vector<Record> b = Side(scenario, 6, 900, 0.01, 2);
+  ComparedMetric row = Row(Compare(scenario, a, b, {}), "light", "errors");
+  EXPECT_EQ(row.scale, ChangeScale::kDifference);
+  EXPECT_EQ(row.change, Change::kEquivalent);  // no error on either side
+  for (size_t i = 0; i < b.size(); i++) {
+    testing::JobIn(b[i].phases[0], "light").errors = {{"read EIO", 5 + i}};
+  }
+  row = Row(Compare(scenario, a, b, {}), "light", "errors");
+  EXPECT_EQ(row.change, Change::kWorse);
+  EXPECT_NEAR(row.effect->value, 7.5, 1e-9);
+  EXPECT_GT(row.effect->low, 0);
+  EXPECT_FALSE(row.Factor());
+}
+
+TEST(Comparison, SharesOfTagsAreComparedByDifference) {
+  Scenario scenario = ComparedScenario();
+  scenario.compares = {Primary("heavy", "tags")};
+  std::vector<Record> b = Side(scenario, 6, 900, 0.01, 2);
+  for (size_t i = 0; i < b.size(); i++) {
+    b[i].phases[0].queues[0].occupancy->mean = 62 + 0.1 * static_cast<double>(i);
+  }
+  const ComparedMetric row =
+      Row(Compare(scenario, Side(scenario, 6, 900, 0.01, 1), b, {}), "heavy", "tags");
+  EXPECT_EQ(row.scale, ChangeScale::kDifference);
+  EXPECT_EQ(row.change, Change::kBetter);
+  EXPECT_NEAR(row.effect->value, 30.25, 1e-9);
+}
+
+// What a report asks for is enough in most cases.
+TEST(Comparison, AsManyRepeatsAsAskedForSettleIt) {
+  Scenario scenario = ComparedScenario();
+  scenario.compares = {Primary("light", "iops", 0.01)};
+  int asked = 0;
+  int settled = 0;
+  for (uint64_t trial = 0; trial < 200; trial++) {
+    const auto compare = [&](size_t n, uint64_t seed) {
+      return Row(Compare(scenario, Side(scenario, n, 900, 0.02, 4 * trial + seed),
+                         Side(scenario, n, 873, 0.02, 4 * trial + seed + 1), {}),
+                 "light", "iops");
+    };
+    const ComparedMetric first = compare(6, 5000);
+    if (first.change != Change::kInconclusive || !first.repeats_needed) continue;
+    asked++;
+    EXPECT_GT(*first.repeats_needed, 6U);
+    settled += compare(std::min<size_t>(*first.repeats_needed, 200), 5002).change == Change::kWorse;
+  }
+  EXPECT_GE(asked, 50);
+  EXPECT_GE(settled, asked * 7 / 10);
+}
+
+// --- the audit ---
+
+std::vector<Record> Audited(const Scenario& scenario, const char* name, const char* value,
+                            const char* warning = "") {
+  std::vector<Record> records = Side(scenario, 6, 900, 0.01, 3);
+  for (Record& record : records) record.environment.audit = {{name, value, warning}};
+  return records;
+}
+
+TEST(Comparison, RefusesADebugKernelAgainstOneThatIsNone) {
+  const Scenario scenario = ComparedScenario();
+  CompareOptions kernels;
+  kernels.kernels_differ = true;
+  const Comparison comparison = Compare(scenario, Audited(scenario, "kasan", "off"),
+                                        Audited(scenario, "kasan", "on", "it checks"), kernels);
+  EXPECT_EQ(comparison.exit_code, 2);
+  EXPECT_EQ(comparison.conclusion, "not comparable: the audits differ in kasan: off, on");
+  EXPECT_EQ(comparison.warnings, std::vector<std::string>{"B: it checks"});
+}
+
+TEST(Comparison, WhatCameWithTheDeclaredChangeIsAWarning) {
+  const Scenario scenario = ComparedScenario();
+  const std::vector<Record> a = Audited(scenario, "pair.wbt_lat_usec", "2000");
+  const std::vector<Record> b = Audited(scenario, "pair.wbt_lat_usec", "0");
+  EXPECT_EQ(Compare(scenario, a, b, {}).exit_code, 2);
+  CompareOptions options;
+  options.declared = {"fixture.pair.scheduler"};  // bfq turns it off
+  EXPECT_EQ(Compare(scenario, a, b, options).exit_code, 0);
+  EXPECT_EQ(Compare(scenario, a, b, options).warnings.size(), 1U);
+  options.declared = {"fixture.pair.wbt_lat_usec"};
+  EXPECT_TRUE(Compare(scenario, a, b, options).warnings.empty());
+  options.declared.clear();
+  options.kernels_differ = true;
+  EXPECT_EQ(Compare(scenario, a, b, options).warnings.size(), 1U);
+}
+
+TEST(Comparison, TheMachineOfAGuestMattersInRealTimeOnly) {
+  const Scenario scenario = ComparedScenario();
+  std::vector<Record> a = Side(scenario, 6, 900, 0.01, 1);
+  std::vector<Record> b = Side(scenario, 6, 900, 0.01, 2);
+  for (Record& record : a) record.host.audit = {{"governor", "powersave", ""}};
+  for (Record& record : b) record.host.audit = {{"governor", "performance", ""}};
+  EXPECT_EQ(Compare(scenario, a, b, {}).exit_code, 0);
+  for (Record& record : a) record.environment.time = "real";
+  for (Record& record : b) record.environment.time = "real";
+  EXPECT_EQ(Compare(scenario, a, b, {}).exit_code, 2);
+}
+
+TEST(Comparison, RefusesASideWhoseKernelWasBuiltAnewInBetween) {
+  const Scenario scenario = ComparedScenario();
+  std::vector<Record> b = Side(scenario, 6, 900, 0.01, 2);
+  b[4].environment.kernel_version = "#2 SMP Debian";
+  CompareOptions kernels;
+  kernels.kernels_differ = true;
+  const Comparison comparison = Compare(scenario, Side(scenario, 6, 900, 0.01, 1), b, kernels);
+  EXPECT_EQ(comparison.exit_code, 2);
+  EXPECT_NE(comparison.conclusion.find("repeats 1 and 5 of B"), std::string::npos)
+      << comparison.conclusion;
+}
+
+// --- price beside protection ---
+
+TEST(Balance, WinnerAndLoserStandSideBySide) {
+  const Scenario scenario = testing::LopsidedScenario();
+  std::vector<Record> a;
+  std::vector<Record> b;
+  for (uint32_t i = 1; i <= 6; i++) {
+    a.push_back(testing::StockRecord(scenario));
+    b.push_back(testing::NofairRecord(scenario));
+    for (std::vector<Record>* side : {&a, &b}) {
+      side->back().repeat = i;
+      for (JobRecord& job : side->back().phases.back().jobs) job.cpu_system_ns = 100'000'000;
+    }
+  }
+  const Comparison comparison = Compare(scenario, a, b, {});
+  const std::vector<Balance> balances = BalancesOf(scenario, comparison);
+  ASSERT_EQ(balances.size(), 1U);  // the solo phases have none
+  ASSERT_NE(balances[0].winner, nullptr);
+  ASSERT_NE(balances[0].loser, nullptr);
+  EXPECT_EQ(balances[0].winner->job, "heavy");
+  EXPECT_EQ(balances[0].loser->job, "light");
+  ASSERT_EQ(balances[0].price.size(), 2U);
+  EXPECT_NEAR(*balances[0].price[0]->a, 311 + 907, 1);
+  EXPECT_EQ(balances[0].price[1]->metric, "cpu");
+  // 200 ms for all I/Os of the phase, those before and after the window too.
+  EXPECT_NEAR(*balances[0].price[1]->a, 200e6 / (12180 * 1.1 + 257), 20);
+  ASSERT_EQ(balances[0].protection.size(), 3U);  // of the light job alone
+  EXPECT_EQ(balances[0].protection[0]->metric, kSlowdown);
+  EXPECT_NEAR(*balances[0].protection[0]->a, 920.0 / 907, 0.01);
+  EXPECT_NEAR(*balances[0].protection[0]->b, 920.0 / 215, 0.01);
+  ComparisonReportInput input;
+  input.scenario = &scenario;
+  input.a = {"stock", a};
+  input.b = {"nofair", b};
+  input.comparison = &comparison;
+  const std::string report = MailReport(input);
+  EXPECT_NE(report.find(" heavy +98.4 [+98.3, +98.5]     | light -76.3 ["), std::string::npos)
+      << report;
+  EXPECT_NE(report.find("| light slowdown         1.01     4.28"), std::string::npos) << report;
+}
+
+TEST(Balance, NobodyWinsWhereNothingIsSure) {
+  const Scenario scenario = ComparedScenario();
+  const Comparison comparison =
+      Compare(scenario, Side(scenario, 6, 900, 0.2, 3), Side(scenario, 6, 850, 0.2, 4), {});
+  const std::vector<Balance> balances = BalancesOf(scenario, comparison);
+  ASSERT_EQ(balances.size(), 1U);
+  EXPECT_EQ(balances[0].winner, nullptr);
+  EXPECT_EQ(balances[0].loser, nullptr);
 }
 
 TEST(Comparison, AnIncompleteRunIsAnError) {

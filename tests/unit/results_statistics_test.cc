@@ -171,6 +171,39 @@ TEST(Estimates, RepeatsToDecideDo) {
   EXPECT_FALSE(RepeatsToDecide(*estimate, 10, 0.95));
 }
 
+// The number is for nine of ten series: by the formula half of them would be undecided where the
+// interval alone is looked at.
+TEST(Estimates, RepeatsToDecideDecideNineOfTen) {
+  Estimate estimate = *EstimateMean(Values{9, 11, 9, 11}, 0.95);
+  estimate.value = 0.5;
+  estimate.spread = 1;
+  const size_t n = *RepeatsToDecide(estimate, 0, 0.95);
+  std::mt19937_64 random(2);
+  std::normal_distribution<double> normal(0.5, 1);
+  int decided = 0;
+  constexpr int kTrials = 1000;
+  for (int trial = 0; trial < kTrials; trial++) {
+    Values values(n);
+    for (double& value : values) value = normal(random);
+    decided += EstimateMean(values, 0.95)->low > 0;
+  }
+  EXPECT_NEAR(decided, 0.9 * kTrials, 0.04 * kTrials);
+}
+
+TEST(Estimates, SignTestAgreesWithTables) {
+  EXPECT_NEAR(SignTestP(Values{2, 3, 4, 5, 6, 7}, 1), 2.0 / 64, 1e-12);
+  EXPECT_NEAR(SignTestP(Values{2, 3, 4, 5, 6, 0.5}, 1), 2 * 7.0 / 64, 1e-12);
+  EXPECT_EQ(SignTestP(Values{1, 1}, 1), 1);
+  EXPECT_EQ(RepeatsForSigns(0.05), 6U);
+  EXPECT_EQ(RepeatsForSigns(0.025), 7U);
+}
+
+TEST(Estimates, ChanceExplainsSeventeenOfTwoHundred) {
+  EXPECT_EQ(MostByChance(200, 0.05, 0.0125), 17U);
+  EXPECT_EQ(MostByChance(20, 0.05, 0.0125), 4U);
+  EXPECT_EQ(MostByChance(10, 0, 0.0125), 0U);
+}
+
 TEST(Estimates, HolmStopsAtTheFirstThatIsNotSignificant) {
   EXPECT_EQ(HolmSignificant(Values{0.01, 0.04, 0.03}, 0.05),
             (std::vector<bool>{true, false, false}));
