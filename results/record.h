@@ -255,6 +255,9 @@ struct HostRecord {
   double wall_seconds = 0;
   std::string kernel;  // as asked: "debian:6.12", a path
   std::string kernel_file;
+  // Of a kernel that blkfair built: what it was made from, in the order of its manifest; the same
+  // key may come several times.
+  std::vector<std::pair<std::string, std::string>> kernel_origin;
   std::string machine;  // uname -m, CPU model and count of the host
   std::string qemu_version;
   std::vector<std::string> qemu_arguments;

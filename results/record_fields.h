@@ -219,12 +219,13 @@ void Fields(auto& archive, MaybeConst<EventRecord> auto& r) {
 }
 
 void Fields(auto& archive, MaybeConst<HostRecord> auto& r) {
-  auto& [started, wall_seconds, kernel, kernel_file, machine, qemu_version, qemu_arguments,
-         failed_boots, work_folder, audit] = r;
+  auto& [started, wall_seconds, kernel, kernel_file, kernel_origin, machine, qemu_version,
+         qemu_arguments, failed_boots, work_folder, audit] = r;
   archive("started", started);
   archive("wall_seconds", wall_seconds);
   archive("kernel", kernel);
   archive("kernel_file", kernel_file);
+  archive("kernel_origin", kernel_origin);
   archive("machine", machine);
   archive("qemu_version", qemu_version);
   archive("qemu_arguments", qemu_arguments);

@@ -68,8 +68,9 @@ CLI::App* BisectCommand::AddTo(CLI::App& app) {
   command->add_option("SCENARIO", scenario_, "Scenario file")->required();
   command->add_option("--tree", tree_, "The kernel tree, its commit checked out")
       ->capture_default_str();
-  command->add_option("--build", build_,
-                      "Shell command that builds the tree, run in it [make, by its .config]");
+  command->add_option(
+      "--build", build_,
+      "Shell command that builds the tree, run in it [make, by its .config or blkfair's]");
   command->add_option("--against", against_,
                       "Result folder of a good kernel: bad is what compares as worse");
   command->add_option("--set", overrides_, "Override a key")->allow_extra_args(false);

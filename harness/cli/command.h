@@ -28,5 +28,7 @@ std::unique_ptr<Command> MakeListCommand();
 std::unique_ptr<Command> MakeCleanCommand();
 std::unique_ptr<Command> MakeSelftestCommand();
 std::unique_ptr<Command> MakeBisectCommand();
+std::unique_ptr<Command> MakeKernelCommand();
+std::unique_ptr<Command> MakeMatrixCommand();
 
 }  // namespace blkfair

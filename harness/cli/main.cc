@@ -22,9 +22,10 @@
 namespace blkfair {
 namespace {
 
-constexpr std::array kCommands = {
-    MakeRunCommand,  MakeAbCommand,   MakeCompareCommand, MakeJudgeCommand,    MakeCheckCommand,
-    MakeListCommand, MakeShowCommand, MakeCleanCommand,   MakeSelftestCommand, MakeBisectCommand};
+constexpr std::array kCommands = {MakeRunCommand,    MakeAbCommand,     MakeCompareCommand,
+                                  MakeJudgeCommand,  MakeCheckCommand,  MakeListCommand,
+                                  MakeShowCommand,   MakeCleanCommand,  MakeSelftestCommand,
+                                  MakeBisectCommand, MakeKernelCommand, MakeMatrixCommand};
 
 constexpr const char* kFooter =
     "Exit codes: 0 pass, 1 fail, 2 bad usage or scenario, 3 error, 4 inconclusive,\n"

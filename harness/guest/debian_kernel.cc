@@ -32,13 +32,14 @@ struct DebianSeries {
   // Names of the packages that carry the kernel, up to and after the version.
   std::string_view package_prefix;
   std::string_view package_suffix;
+  std::string_view source_package;  // ends with "." where what follows moves with the version
 };
 
 // Of 7, linux-image-* is empty: linux-binary-* and linux-modules-* carry what it was.
 constexpr std::array<DebianSeries, 3> kSeries{{
-    {"6.1", {"bookworm", "bookworm-security"}, "linux-image-6.1.", "-amd64"},
-    {"6.12", {"bookworm-backports", ""}, "linux-image-6.12.", "-amd64"},
-    {"7", {"trixie-backports", ""}, "linux-binary-7.", "-amd64"},
+    {"6.1", {"bookworm", "bookworm-security"}, "linux-image-6.1.", "-amd64", "linux-source-6.1"},
+    {"6.12", {"bookworm-backports", ""}, "linux-image-6.12.", "-amd64", "linux-source-6.12"},
+    {"7", {"trixie-backports", ""}, "linux-binary-7.", "-amd64", "linux-source-7."},
 }};
 constexpr std::string_view kBinaryPrefix = "linux-binary-";
 constexpr std::string_view kModulesPrefix = "linux-modules-";
@@ -86,13 +87,15 @@ std::vector<std::string> SuitesOf(const DebianSeries& series) {
   return suites;
 }
 
-Result<std::string> ChoosePackage(const DebianSeries& series, const PrivateApt& apt) {
-  ASSIGN_OR_RETURN(const std::string names,
-                   apt.Run("apt-cache", {"pkgnames", std::string(series.package_prefix)},
-                           "list the kernel packages"));
+// The newest of the packages whose names begin with `prefix` and which `wanted` takes.
+Result<std::string> ChoosePackage(const DebianSeries& series, std::string_view prefix,
+                                  const std::function<bool(const std::string&)>& wanted,
+                                  const PrivateApt& apt) {
+  ASSIGN_OR_RETURN(const std::string names, apt.Run("apt-cache", {"pkgnames", std::string(prefix)},
+                                                    "list the kernel packages"));
   std::vector<std::string> arguments{"madison"};
   for (const std::string& name : Lines(names)) {
-    if (IsFullFlavour(series, name)) arguments.push_back(name);
+    if (wanted(name)) arguments.push_back(name);
   }
   std::string newest;
   if (arguments.size() > 1) {
@@ -103,11 +106,18 @@ Result<std::string> ChoosePackage(const DebianSeries& series, const PrivateApt& 
   }
   if (newest.empty()) {
     return Fail(ErrorKind::kUnmet,
-                fmt::format("find a kernel {}: the mirror offers no {}*{} in {}", series.name,
-                            series.package_prefix, series.package_suffix,
+                fmt::format("find a kernel {}: the mirror offers no {}* in {}", series.name, prefix,
                             fmt::join(SuitesOf(series), ", ")));
   }
   return newest;
+}
+
+// "linux-source-6.12", "linux-source-7.3"; not "linux-source-6.12-extra" or, of 6.1, 6.12.
+bool IsSourceOf(const DebianSeries& series, std::string_view package) {
+  if (!series.source_package.ends_with('.')) return package == series.source_package;
+  if (!package.starts_with(series.source_package)) return false;
+  package.remove_prefix(series.source_package.size());
+  return package.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 // Newer packages have the kernel and its config beside the modules.
@@ -156,20 +166,28 @@ Result<void> RunDepmod(const std::string& folder, const Interrupted& interrupted
   return {};
 }
 
-Result<void> Fetch(const DebianSeries& series, const std::string& folder, const Say& say,
-                   const Interrupted& interrupted) {
+// An apt that sees the suites of `series`, its lists read.
+Result<PrivateApt> AptOf(const DebianSeries& series, const std::string& folder, const Say& say,
+                         const Interrupted& interrupted) {
   ASSIGN_OR_RETURN(const std::vector<AptSource> installed, ReadInstalledSources("/etc/apt"));
   const std::vector<std::string> suites = SuitesOf(series);
   ASSIGN_OR_RETURN(const std::string sources, DeriveSources(installed, suites));
-  const std::string apt_folder = folder + "/apt";
-  ASSIGN_OR_RETURN(const PrivateApt apt, PrivateApt::Create(apt_folder, sources, interrupted));
-
+  ASSIGN_OR_RETURN(PrivateApt apt, PrivateApt::Create(folder, sources, interrupted));
   say(fmt::format("kernel debian:{}: reading the package lists of {}", series.name,
                   fmt::join(suites, ", ")));
   // Without this option apt-get only warns when a mirror cannot be reached, and goes on with
   // nothing.
   RETURN_IF_ERROR(apt.Run("apt-get", {"update", "--error-on=any"}, "read the package lists"));
-  ASSIGN_OR_RETURN(const std::string package, ChoosePackage(series, apt));
+  return apt;
+}
+
+Result<void> Fetch(const DebianSeries& series, const std::string& folder, const Say& say,
+                   const Interrupted& interrupted) {
+  const std::string apt_folder = folder + "/apt";
+  ASSIGN_OR_RETURN(const PrivateApt apt, AptOf(series, apt_folder, say, interrupted));
+  const auto wanted = [&](const std::string& name) { return IsFullFlavour(series, name); };
+  ASSIGN_OR_RETURN(const std::string package,
+                   ChoosePackage(series, series.package_prefix, wanted, apt));
   std::vector<std::string> download{"download", package};
   if (package.starts_with(kBinaryPrefix)) {
     download.push_back(fmt::format("{}{}", kModulesPrefix, package.substr(kBinaryPrefix.size())));
@@ -182,6 +200,47 @@ Result<void> Fetch(const DebianSeries& series, const std::string& folder, const 
   std::error_code error;
   fs::remove_all(apt_folder, error);
   return {};
+}
+
+constexpr const char* kSourceTree = "tree";
+constexpr const char* kSourcePackage = "package";
+
+// The archive in the package's usr/src, unpacked into `folder`/tree.
+Result<void> FetchSource(const DebianSeries& series, const std::string& folder, const Say& say,
+                         const Interrupted& interrupted) {
+  const std::string apt_folder = folder + "/apt";
+  ASSIGN_OR_RETURN(const PrivateApt apt, AptOf(series, apt_folder, say, interrupted));
+  const auto wanted = [&](const std::string& name) { return IsSourceOf(series, name); };
+  ASSIGN_OR_RETURN(const std::string package,
+                   ChoosePackage(series, series.source_package, wanted, apt));
+  say(fmt::format("kernel debian:{}: fetching {}", series.name, package));
+  RETURN_IF_ERROR(apt.Run("apt-get", {"download", package}, fmt::format("fetch {}", package)));
+  say(fmt::format("kernel debian:{}: unpacking its source", series.name));
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(apt.download_folder(), error)) {
+    RETURN_IF_ERROR(RunProgram({"dpkg-deb", "-x", entry.path().string(), apt_folder + "/unpacked"},
+                               fmt::format("unpack {}", package), interrupted));
+  }
+  const std::string tree = fmt::format("{}/{}", folder, kSourceTree);
+  fs::create_directories(tree, error);
+  for (const auto& entry : fs::directory_iterator(apt_folder + "/unpacked/usr/src", error)) {
+    if (entry.path().filename().string().find(".tar") == std::string::npos) continue;
+    RETURN_IF_ERROR(
+        RunProgram({"tar", "-C", tree, "--strip-components=1", "-xf", entry.path().string()},
+                   fmt::format("unpack {}", entry.path().filename().string()), interrupted));
+  }
+  if (!fs::exists(tree + "/Makefile", error)) {
+    return Fail(ErrorKind::kKernel, fmt::format("there is no kernel source in {}", package));
+  }
+  fs::remove_all(apt_folder, error);
+  return WriteWholeFile(fmt::format("{}/{}", folder, kSourcePackage), package);
+}
+
+std::string KernelCacheName(std::string_view series) {
+  return fmt::format("kernels/debian-{}", series);
+}
+std::string SourceCacheName(std::string_view series) {
+  return fmt::format("kernels/source-debian-{}", series);
 }
 
 }  // namespace
@@ -224,9 +283,45 @@ Result<std::string> DebianKernelFolder(std::string_view series, const std::strin
   const DebianSeries* known = FindSeries(series);
   CHECK(known != nullptr);
   return CachedFolder(
-      cache_root, fmt::format("kernels/debian-{}", series),
+      cache_root, KernelCacheName(series),
       [&](const std::string& folder) { return Fetch(*known, folder, say, interrupted); },
       interrupted);
+}
+
+Result<DebianSource> DebianSourceFolder(std::string_view series, const std::string& cache_root,
+                                        const Say& say, const Interrupted& interrupted) {
+  const DebianSeries* known = FindSeries(series);
+  if (known == nullptr) {
+    return Fail(ErrorKind::kUsage, fmt::format("there is no source debian:{}: the series known "
+                                               "are {}",
+                                               series, fmt::join(DebianSeriesNames(), ", ")));
+  }
+  ASSIGN_OR_RETURN(const std::string folder, CachedFolder(
+                                                 cache_root, SourceCacheName(series),
+                                                 [&](const std::string& partial) {
+                                                   return FetchSource(*known, partial, say,
+                                                                      interrupted);
+                                                 },
+                                                 interrupted));
+  ASSIGN_OR_RETURN(std::string package,
+                   ReadWholeFile(fmt::format("{}/{}", folder, kSourcePackage)));
+  return DebianSource{fmt::format("{}/{}", folder, kSourceTree), std::move(package)};
+}
+
+bool HasDebianKernel(std::string_view series, const std::string& cache_root) {
+  std::error_code error;
+  return fs::is_directory(fmt::format("{}/{}", cache_root, KernelCacheName(series)), error);
+}
+
+Result<bool> RemoveDebianKernel(std::string_view series, const std::string& cache_root) {
+  bool removed = false;
+  for (const std::string& name : {KernelCacheName(series), SourceCacheName(series)}) {
+    std::error_code error;
+    const std::string folder = fmt::format("{}/{}", cache_root, name);
+    removed |= fs::remove_all(folder, error) > 0;
+    if (error) return FailErrno(error.value(), fmt::format("remove {}", folder));
+  }
+  return removed;
 }
 
 }  // namespace blkfair

@@ -21,6 +21,21 @@ Result<std::string> DebianKernelFolder(std::string_view series, const std::strin
                                        const std::function<void(const std::string&)>& say,
                                        const std::function<bool()>& interrupted);
 
+struct DebianSource {
+  std::string tree;     // the source as it was unpacked: not to be changed
+  std::string package;  // "linux-source-6.12=6.12.117-1~deb12u1"
+};
+
+// The source that Debian's newest kernel of `series` is built from, likewise cached.
+Result<DebianSource> DebianSourceFolder(std::string_view series, const std::string& cache_root,
+                                        const std::function<void(const std::string&)>& say,
+                                        const std::function<bool()>& interrupted);
+
+// Whether a folder of that series' kernel is in the cache.
+bool HasDebianKernel(std::string_view series, const std::string& cache_root);
+// Frees what the cache has of a series, kernel and source; false when there is nothing.
+Result<bool> RemoveDebianKernel(std::string_view series, const std::string& cache_root);
+
 // From `apt-cache madison`: "PACKAGE | VERSION | SOURCE" lines. The package and version, as
 // "PACKAGE=VERSION", with the newest version in Debian's order; empty when there is none.
 Result<std::string> NewestPackage(std::string_view madison);

@@ -13,8 +13,10 @@
 #include "base/check.h"
 #include "base/fd.h"
 #include "base/kernel_fs.h"
+#include "base/sha256.h"
 #include "harness/guest/boot.h"
 #include "harness/guest/command.h"
+#include "harness/guest/config_check.h"
 #include "harness/guest/image.h"
 #include "harness/guest/layout.h"
 #include "harness/guest/qemu.h"
@@ -113,6 +115,7 @@ HostRecord DescribeHost(const GuestOptions& options) {
   host.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   host.kernel = options.kernel.asked;
   host.kernel_file = options.kernel.image;
+  host.kernel_origin = options.kernel.origin;
   host.machine = DescribeMachine();
   if (const auto version = QemuVersion()) host.qemu_version = *version;
   host.work_folder = options.work_folder;
@@ -153,6 +156,25 @@ Record BlankRecord(const Scenario& scenario, const std::string& canonical_toml,
   record.environment.time = options.time == GuestTime::kVirtual ? "virtual" : "real";
   record.environment.kernel_release = options.kernel.release;
   return record;
+}
+
+std::string ConfigOf(const Kernel& kernel) {
+  return kernel.config_file.empty() ? std::string()
+                                    : ReadWholeFile(kernel.config_file).value_or("");
+}
+
+// What the kernel's config says against the scenario, with the lines to add; empty where it is fine
+// or not known.
+std::string ConfigObjection(const Scenario& scenario, const Kernel& kernel,
+                            const std::string& config) {
+  if (config.empty()) return {};
+  const std::vector<ConfigNeed> missing = MissingNeeds(
+      ParseKernelConfig(config), ConfigNeedsOf(scenario), !kernel.modules_root.empty());
+  if (missing.empty()) return {};
+  return fmt::format(
+      "the kernel {} is configured without what the scenario needs, and was not "
+      "booted; add to its .config ({}): {}",
+      kernel.asked, kernel.config_file, ConfigLines(missing));
 }
 
 // The record from what the guest handed out: its own, or what there is of one.
@@ -199,6 +221,14 @@ Record RunInGuest(const Scenario& scenario, const std::string& canonical_toml,
   const auto started = std::chrono::steady_clock::now();
   HostRecord host = DescribeHost(options);
   Record record = BlankRecord(scenario, canonical_toml, options);
+  const std::string config = ConfigOf(options.kernel);
+  if (std::string objection = ConfigObjection(scenario, options.kernel, config);
+      !objection.empty()) {
+    record.outcome = RunOutcome::kUnmet;
+    record.outcome_why = std::move(objection);
+    record.host = std::move(host);
+    return record;
+  }
 
   const int64_t limit_ns = GuestLimitNs(scenario.LengthNs());
   FixtureNeeds needs = NeedsOf(scenario);
@@ -226,6 +256,7 @@ Record RunInGuest(const Scenario& scenario, const std::string& canonical_toml,
     host.failed_boots = std::move(boot.failed_boots);
     host.qemu_arguments = std::move(boot.qemu_arguments);
   }
+  if (!config.empty()) record.environment.kernel_config_hash = Sha256(config);
   host.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   record.host = std::move(host);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "harness/guest/built_kernel.h"
 #include "harness/run/run.h"
 #include "results/record.h"
 #include "scenarios/language/model.h"
@@ -22,9 +23,11 @@ struct Kernel {
   std::string modules_root;  // folder that holds lib/modules/RELEASE; empty: no modules
   std::string config_file;   // empty when unknown
   bool image_only = false;   // named by its image: of its modules nothing is known
+  KernelOrigin origin;       // of a kernel that blkfair built; empty for others
 };
 
-// "debian:6.1", "debian:6.12", "debian:7", "host", a bzImage, or a built kernel tree. Fetches and
+// "debian:6.1", "debian:6.12", "debian:7", "host", the name of a kernel that blkfair built, a
+// bzImage, or a built kernel tree. Fetches and
 // caches what is not there yet, one line per step through `say`. kUsage when the words name no
 // kernel; kInterrupted once `interrupted` (polled; may be null) says so.
 Result<Kernel> ResolveKernel(const std::string& asked,

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/kernel_fs.h"
 #include "base/user_dirs.h"
+#include "harness/guest/built_kernel.h"
 #include "harness/guest/cache.h"
 #include "harness/guest/debian_kernel.h"
 #include "harness/guest/guest.h"
@@ -166,6 +167,14 @@ Result<Kernel> ResolveTree(const std::string& asked, const Interrupted& interrup
   return kernel;
 }
 
+Result<Kernel> ResolveBuilt(const std::string& name, const Interrupted& interrupted) {
+  ASSIGN_OR_RETURN(KernelOrigin origin, ReadKernelOrigin(name));
+  ASSIGN_OR_RETURN(Kernel kernel, ResolveTree(BuiltKernelFolder(name).objects, interrupted));
+  kernel.asked = name;
+  kernel.origin = std::move(origin);
+  return kernel;
+}
+
 }  // namespace
 
 Result<Kernel> ResolveKernel(const std::string& asked, const Say& say,
@@ -174,6 +183,9 @@ Result<Kernel> ResolveKernel(const std::string& asked, const Say& say,
   if (asked == "host") return ResolveHost();
   std::error_code error;
   const fs::file_status status = fs::status(asked, error);
+  if (IsKernelName(asked) && fs::is_directory(BuiltKernelFolder(asked).path, error)) {
+    return ResolveBuilt(asked, interrupted);
+  }
   if (fs::is_directory(status)) return ResolveTree(asked, interrupted);
   if (fs::is_regular_file(status)) {
     Kernel kernel;
@@ -186,8 +198,8 @@ Result<Kernel> ResolveKernel(const std::string& asked, const Say& say,
   }
   return Fail(
       ErrorKind::kUsage,
-      fmt::format("there is no kernel {}: give debian:{}, host, a bzImage, or the folder of "
-                  "a built kernel",
+      fmt::format("there is no kernel {}: give debian:{}, host, the name of a kernel that "
+                  "blkfair built (blkfair kernel list), a bzImage, or the folder of a built kernel",
                   asked, fmt::join(DebianSeriesNames(), ", debian:")));
 }
 

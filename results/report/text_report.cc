@@ -144,6 +144,13 @@ std::string HeaderSection(const ReportInput& input) {
   if (!kernel.empty()) {
     out += Labelled("Kernel", fmt::to_string(fmt::join(kernel, ", ")), kLabelColumns);
   }
+  std::vector<std::string> origin;
+  for (const auto& [key, value] : record.host.kernel_origin) {
+    if (value.find('\n') == std::string::npos) origin.push_back(key + " " + value);
+  }
+  if (!origin.empty()) {
+    out += Labelled("Built from", fmt::to_string(fmt::join(origin, ", ")), kLabelColumns);
+  }
   std::vector<std::string> run;
   if (!environment.executor.empty()) run.push_back(environment.executor);
   if (!environment.time.empty()) run.push_back(environment.time + " time");

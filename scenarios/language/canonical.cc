@@ -1,11 +1,10 @@
 #include "scenarios/language/canonical.h"
 
-#include <sha256.h>
-
 #include <array>
 #include <span>
 
 #include "base/check.h"
+#include "base/sha256.h"
 #include "scenarios/language/format_value.h"
 #include "scenarios/language/keys.h"
 #include "scenarios/language/model_values.h"
@@ -73,12 +72,6 @@ std::string CanonicalToml(const Scenario& scenario, const Catalog& catalog) {
   return out;
 }
 
-std::string ScenarioHash(const std::string& canonical_toml) {
-  std::array<char, SHA256_DIGEST_STRING_LENGTH> hex;
-  const std::string& text = canonical_toml;
-  CHECK(SHA256Data(reinterpret_cast<const uint8_t*>(text.data()), text.size(), hex.data()) !=
-        nullptr);
-  return std::string(hex.data());
-}
+std::string ScenarioHash(const std::string& canonical_toml) { return Sha256(canonical_toml); }
 
 }  // namespace blkfair

@@ -145,7 +145,7 @@ TEST_F(Bisect, WhatIsNoAnswerStopsTheBisection) {
   EXPECT_EQ(InTree(Step(build + "--against no-such-folder")), 128) << Output();
   EXPECT_EQ(InTree(Step(build + "--set job.heavy.iodepth=none")), 128) << Output();
   EXPECT_EQ(InTree(Step("")), 128) << Output();
-  EXPECT_TRUE(Says("there is no .config in it")) << Output();
+  EXPECT_TRUE(Says("no kernel tree")) << Output();
   EXPECT_EQ(InTree(Step("--build no-such-program")), 129) << Output();
   EXPECT_EQ(InTree(Step("--build true")), 128) << Output();
   EXPECT_TRUE(Says("left no arch/x86/boot/bzImage")) << Output();
