@@ -95,7 +95,7 @@ class IoUringCmdEngine final : public Engine {
     entry.cmd_op =
         static_cast<uint32_t>(options.nonvectored ? NVME_URING_CMD_IO : NVME_URING_CMD_IO_VEC);
     entry.uring_cmd_flags = options.fixed_buffers ? IORING_URING_CMD_FIXED : 0;
-    entry.buf_index = options.fixed_buffers ? static_cast<uint16_t>(slot) : 0;
+    entry.buf_index = options.fixed_buffers ? ring_.BufferOf(slot) : 0;
     entry.user_data = slot;
     nvme_uring_cmd& command = CommandOf(slot);
     command.nsid = target_.nsid;

@@ -38,7 +38,7 @@ class IoUringEngine final : public Engine {
       io_uring_sqe& entry = ring_.entries()[slot];
       entry.fd = options.registered_files ? 0 : file_.get();
       entry.flags = options.registered_files ? IOSQE_FIXED_FILE : 0;
-      entry.buf_index = options.fixed_buffers ? static_cast<uint16_t>(slot) : 0;
+      entry.buf_index = options.fixed_buffers ? ring_.BufferOf(slot) : 0;
       entry.user_data = slot;
       if (kVectored) {
         vectors_[slot].iov_base = buffer;

@@ -26,6 +26,9 @@ constexpr uint32_t kSetupFlags[] = {
     0,
 };
 
+// What one registered buffer may hold (io_uring_register(2)).
+constexpr size_t kRegisteredBufferMost = size_t{1} << 30;
+
 int SetUp(uint32_t entries, const UringMode& mode, io_uring* ring) {
   const uint32_t always = (mode.polled ? IORING_SETUP_IOPOLL : 0) |
                           (mode.wide ? IORING_SETUP_SQE128 | IORING_SETUP_CQE32 : 0);
@@ -78,9 +81,11 @@ Result<void> Uring::RegisterFile(int fd) {
 }
 
 Result<void> Uring::RegisterBuffers(std::span<std::byte> buffers, size_t stride) {
+  slots_per_buffer_ = static_cast<uint32_t>(std::max<size_t>(kRegisteredBufferMost / stride, 1));
+  const size_t most = slots_per_buffer_ * stride;
   std::vector<iovec> vectors;
-  for (size_t at = 0; at < buffers.size(); at += stride) {
-    vectors.push_back({buffers.data() + at, stride});
+  for (size_t at = 0; at < buffers.size(); at += most) {
+    vectors.push_back({buffers.data() + at, std::min(most, buffers.size() - at)});
   }
   const int error =
       ::io_uring_register_buffers(&ring_, vectors.data(), static_cast<unsigned>(vectors.size()));
@@ -89,8 +94,8 @@ Result<void> Uring::RegisterBuffers(std::span<std::byte> buffers, size_t stride)
   rlimit limit = {};
   ::getrlimit(RLIMIT_MEMLOCK, &limit);
   return Fail({ErrorKind::kUnmet, -error,
-               "io_uring: registering " + std::to_string(vectors.size()) + " buffers needs " +
-                   std::to_string(buffers.size() / 1024) +
+               "io_uring: registering the buffers of " + std::to_string(buffers.size() / stride) +
+                   " I/Os needs at least " + std::to_string(buffers.size() / 1024) +
                    " KiB of locked memory, RLIMIT_MEMLOCK is " +
                    std::to_string(limit.rlim_cur / 1024) +
                    " KiB (raise it, or set fixed_buffers = false)"});

@@ -38,9 +38,12 @@ class Uring {
 
   // Requests then name the file by index 0 (IOSQE_FIXED_FILE).
   Result<void> RegisterFile(int fd);
-  // Buffer i is buffers[i * stride, + stride). kUnmet, with need and limit, when locked memory runs
-  // out (RLIMIT_MEMLOCK): going on without them would measure something else.
+  // The memory of slot i is buffers[i * stride, + stride), in as few registered buffers as hold it:
+  // what the kernel keeps of each is looked up with every request. kUnmet, with need and limit,
+  // when locked memory runs out (RLIMIT_MEMLOCK): going on without them would measure something
+  // else.
   Result<void> RegisterBuffers(std::span<std::byte> buffers, size_t stride);
+  uint16_t BufferOf(uint32_t slot) const { return static_cast<uint16_t>(slot / slots_per_buffer_); }
 
   // The submission entry of each slot, one per entry asked for (every other one in wide mode). A
   // slot keeps its entry, so most of it is written once, when the engine is opened; the ring proper
@@ -119,6 +122,7 @@ class Uring {
   uint32_t tail_ = 0;         // of the submission queue
   uint32_t head_ = 0;         // of the completion queue
   uint32_t enter_flags_ = 0;  // for the registered ring descriptor
+  uint32_t slots_per_buffer_ = 1;
 };
 
 // Whether this process may make a ring; kUnmet naming what forbids it otherwise.

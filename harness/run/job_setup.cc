@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -18,6 +19,14 @@ namespace blkfair {
 namespace {
 
 constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kHugePageBytes = uint64_t{2} << 20;
+// A huge page that holds less than this would waste more than the kernel saves by it.
+constexpr uint64_t kHugePageLeastBytes = kHugePageBytes / 8;
+
+// The part of `total` bytes, from the first on, that goes into huge pages: whole ones.
+size_t HugeBytesOf(size_t total) {
+  return (total + kHugePageBytes - kHugePageLeastBytes) / kHugePageBytes * kHugePageBytes;
+}
 
 Result<JobSetup> SetUpJob(const PhasePlan& phase, const JobPlan& plan) {
   CHECK(plan.spec != nullptr && plan.queue != nullptr);
@@ -91,26 +100,40 @@ Result<std::vector<JobSetup>> SetUpJobs(const PhasePlan& plan) {
 }
 
 IoBuffers::IoBuffers(IoBuffers&& other) noexcept
-    : bytes_(std::exchange(other.bytes_, {})), stride_(other.stride_) {}
+    : bytes_(std::exchange(other.bytes_, {})),
+      stride_(other.stride_),
+      mapped_(std::exchange(other.mapped_, {})) {}
 
 IoBuffers::~IoBuffers() {
-  if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
+  if (!bytes_.empty()) ::munmap(mapped_.data(), mapped_.size());
 }
 
 size_t IoBuffers::StrideOf(uint64_t bs_bytes) {
   return (bs_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
 
+size_t IoBuffers::MemoryOf(uint32_t iodepth, uint64_t bs_bytes) {
+  const size_t total = StrideOf(bs_bytes) * iodepth;
+  return std::max(total, HugeBytesOf(total));
+}
+
 Result<IoBuffers> IoBuffers::Take(uint32_t iodepth, uint64_t bs_bytes) {
   IoBuffers buffers;
   buffers.stride_ = StrideOf(bs_bytes);
   const size_t total = buffers.stride_ * iodepth;
-  void* memory = ::mmap(nullptr, total, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  const size_t huge = HugeBytesOf(total);
+  const size_t length = huge == 0 ? total : std::max(total, huge) + kHugePageBytes;
+  void* memory =
+      ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     return FailErrno(errno, fmt::format("take {} KiB for {} buffers", total / 1024, iodepth));
   }
-  buffers.bytes_ = {static_cast<std::byte*>(memory), total};
+  buffers.mapped_ = {static_cast<std::byte*>(memory), length};
+  const size_t skipped = huge == 0 ? 0 : -reinterpret_cast<uintptr_t>(memory) % kHugePageBytes;
+  buffers.bytes_ = buffers.mapped_.subspan(skipped, total);
+  // Where the kernel has none, small pages do as well.
+  if (huge != 0) ::madvise(buffers.bytes_.data(), huge, MADV_HUGEPAGE);
+  for (size_t at = 0; at < total; at += kPageBytes) buffers.bytes_[at] = std::byte{0};
   return buffers;
 }
 

@@ -38,7 +38,9 @@ struct JobSetup {
 Result<std::vector<JobSetup>> SetUpJobs(const PhasePlan& plan);
 
 // Page-aligned memory for iodepth transfers, each at a page boundary of its own, present from the
-// start (no page fault is left to the hot loop). For jobs that write, filled from `seed`.
+// start (no page fault is left to the hot loop), in huge pages where they would be filled at least
+// in part: the kernel then finds a transfer's memory with less work. Filled from `seed` for jobs
+// that write.
 class IoBuffers {
  public:
   IoBuffers() = default;
@@ -48,6 +50,8 @@ class IoBuffers {
 
   // Bytes from one transfer's memory to the next one's.
   static size_t StrideOf(uint64_t bs_bytes);
+  // Bytes of memory that this many transfers take, what huge pages round up included.
+  static size_t MemoryOf(uint32_t iodepth, uint64_t bs_bytes);
   static Result<IoBuffers> Take(uint32_t iodepth, uint64_t bs_bytes);
   void Fill(uint64_t seed);
   // Requests that never came back may still write to this memory: it is then never given back.
@@ -59,6 +63,7 @@ class IoBuffers {
  private:
   std::span<std::byte> bytes_;
   size_t stride_ = 0;
+  std::span<std::byte> mapped_;  // what bytes_ is a part of
 };
 
 // The arguments to open the clone's engine with; its buffers and port are the caller's.

@@ -46,7 +46,7 @@ bool MayLockAnything(const KernelFs& fs) {
 }
 
 // The kernel counts whole pages, for all rings of a user together (__io_account_mem in
-// io_uring/rsrc.c, 6.1 to 7.3); our buffers are whole pages.
+// io_uring/rsrc.c, 6.1 to 7.3), and of huge ones all of it.
 Result<void> CheckLockedMemory(const KernelFs& fs, const std::vector<JobSetup>& jobs) {
   uint64_t buffers = 0;
   uint64_t need_bytes = 0;
@@ -59,7 +59,7 @@ Result<void> CheckLockedMemory(const KernelFs& fs, const std::vector<JobSetup>& 
     }
     engine = job.engine->name;
     buffers += spec.iodepth;
-    need_bytes += spec.iodepth * IoBuffers::StrideOf(spec.bs_bytes);
+    need_bytes += IoBuffers::MemoryOf(spec.iodepth, spec.bs_bytes);
   }
   if (need_bytes == 0 || MayLockAnything(fs)) return {};
   rlimit limit = {};
