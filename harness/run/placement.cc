@@ -1,7 +1,6 @@
 #include "harness/run/placement.h"
 
 #include <fmt/format.h>
-#include <linux/ioprio.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,9 +16,19 @@ namespace blkfair {
 
 namespace {
 
+// include/uapi/linux/ioprio.h, which some versions of Debian's linux-libc-dev ship in a form that
+// is no C++ (a parameter named "class").
+constexpr int kClassShift = 13;
+constexpr int kClassNone = 0;
+constexpr int kClassRealTime = 1;
+constexpr int kClassBestEffort = 2;
+constexpr int kClassIdle = 3;
+constexpr int kWhoProcess = 1;  // a thread, by its number
+constexpr int Ioprio(int number, int level) { return number << kClassShift | level; }
+
 constexpr std::string_view kNoIoprio = "none";
 constexpr std::array<std::pair<std::string_view, int>, 2> kClassesWithLevels = {
-    {{"rt", IOPRIO_CLASS_RT}, {"be", IOPRIO_CLASS_BE}}};
+    {{"rt", kClassRealTime}, {"be", kClassBestEffort}}};
 
 Error NotTaken(std::string_view key, std::string_view asked, std::string_view found) {
   return {ErrorKind::kKernel, 0,
@@ -65,17 +74,17 @@ Result<void> PinThisThread(std::span<const uint32_t> cpus) {
 }
 
 int IoprioFrom(std::string_view name) {
-  if (name == kNoIoprio) return IOPRIO_PRIO_VALUE(IOPRIO_CLASS_NONE, 0);
-  if (name == "idle") return IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0);
+  if (name == kNoIoprio) return Ioprio(kClassNone, 0);
+  if (name == "idle") return Ioprio(kClassIdle, 0);
   for (const auto& [kind, number] : kClassesWithLevels) {
-    if (name.starts_with(kind)) return IOPRIO_PRIO_VALUE(number, name.back() - '0');
+    if (name.starts_with(kind)) return Ioprio(number, name.back() - '0');
   }
   CHECK(false && "the key table lists all names");
 }
 
 std::string IoprioName(int ioprio) {
-  const int number = IOPRIO_PRIO_CLASS(ioprio);
-  if (number == IOPRIO_CLASS_IDLE) return "idle";
+  const int number = ioprio >> kClassShift;
+  if (number == kClassIdle) return "idle";
   for (const auto& [kind, known] : kClassesWithLevels) {
     // The level is the lowest three bits; those above are hints (6.4).
     if (number == known) return fmt::format("{}/{}", kind, ioprio & 7);
@@ -90,7 +99,7 @@ Result<void> PlaceThisThread(const JobSpec& job) {
     return FailErrno(errno, fmt::format("set nice = {}", job.nice));
   }
   if (job.ioprio != kNoIoprio &&
-      ::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, thread, IoprioFrom(job.ioprio)) != 0) {
+      ::syscall(SYS_ioprio_set, kWhoProcess, thread, IoprioFrom(job.ioprio)) != 0) {
     return FailErrno(errno, fmt::format("set ioprio = \"{}\"", job.ioprio));
   }
   return {};
@@ -102,7 +111,7 @@ Result<Placement> ReadPlacement(const JobSpec& job) {
   if (::sched_getaffinity(0, sizeof placement.cpus, &placement.cpus) != 0)
     CPU_ZERO(&placement.cpus);
   placement.nice = ::getpriority(PRIO_PROCESS, thread);
-  placement.ioprio = static_cast<int>(::syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, thread));
+  placement.ioprio = static_cast<int>(::syscall(SYS_ioprio_get, kWhoProcess, thread));
   JobRecord found;
   NotePlacement(placement, &found);
   std::vector<uint32_t> cpus = job.cpus;
