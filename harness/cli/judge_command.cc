@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <string>
 #include <vector>
@@ -8,7 +7,7 @@
 
 #include "harness/cli/command.h"
 #include "harness/cli/exit_codes.h"
-#include "harness/cli/progress_line.h"
+#include "harness/cli/report_output.h"
 #include "harness/cli/scenario_files.h"
 #include "results/fairness/judge.h"
 #include "results/report/report.h"
@@ -55,16 +54,13 @@ class StoredCommand final : public Command {
       command->add_option("--set", overrides_, "Judge by another bound: assert.light.max=1.5")
           ->allow_extra_args(false);
     }
-    command->add_flag("--json", json_, "One JSON document instead of text (an array for several)");
+    output_.AddOptions(command);
     return command;
   }
 
   int Run() override {
     std::vector<int> codes;
-    const bool array = json_ && paths_.size() > 1;  // one document, whatever was asked for
-    if (array) fmt::print("[\n");
     for (const std::string& path : paths_) {
-      if (array && !codes.empty()) fmt::print(",\n");
       const auto code = One(path);
       if (!code) {
         fmt::print(stderr, "blkfair: {}\n", code.error().message);
@@ -72,12 +68,12 @@ class StoredCommand final : public Command {
       }
       codes.push_back(*code);
     }
-    if (array) fmt::print("]\n");
+    output_.Finish(paths_.size() > 1, /*summary=*/false);
     return judges_ ? CombineExitCodes(codes) : kExitPass;
   }
 
  private:
-  Result<int> One(const std::string& path) const {
+  Result<int> One(const std::string& path) {
     ASSIGN_OR_RETURN(const ResultFolder folder, ReadResultFolder(path));
     ASSIGN_OR_RETURN(const Scenario scenario, ScenarioOf(folder, overrides_));
     const Judgement judgement = Judge(scenario, folder.records);
@@ -87,14 +83,13 @@ class StoredCommand final : public Command {
     input.judgement = &judgement;
     input.repeat_command = folder.repeat_command;
     input.results_folder = path;
-    fmt::print("{}", json_ ? JsonReport(input) : TextReport(input, UseColour(STDOUT_FILENO)));
-    return judgement.exit_code;
+    return output_.Add(input).exit_code;
   }
 
   bool judges_;
   std::vector<std::string> paths_;
   std::vector<std::string> overrides_;
-  bool json_ = false;
+  ReportOutput output_;
 };
 
 }  // namespace

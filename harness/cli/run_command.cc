@@ -17,6 +17,7 @@
 #include "harness/cli/exit_codes.h"
 #include "harness/cli/interrupt.h"
 #include "harness/cli/progress_line.h"
+#include "harness/cli/report_output.h"
 #include "harness/cli/scenario_files.h"
 #include "harness/cli/shell.h"
 #include "harness/run/foreign_use.h"
@@ -45,7 +46,6 @@ class RunCommand final : public Command {
   Result<ExecuteOptions> MakeExecuteOptions(const std::vector<LoadedScenario>& loaded);
   SummaryRow RunOne(const LoadedScenario& loaded, const Result<ExecuteOptions>& options,
                     const std::string& folder);
-  void PrintJson(bool several) const;
   std::vector<Execution> RunRepeats(const LoadedScenario& loaded,
                                     const Result<ExecuteOptions>& options);
   Result<void> Store(const LoadedScenario& loaded, const std::vector<Execution>& executions,
@@ -63,10 +63,9 @@ class RunCommand final : public Command {
   std::string out_;
   bool force_ = false;
   bool keep_ = false;
-  bool json_ = false;
   bool quiet_ = false;
+  ReportOutput output_;
   std::unique_ptr<ProgressLine> progress_;
-  std::vector<std::string> json_reports_;
 };
 
 CLI::App* RunCommand::AddTo(CLI::App& app) {
@@ -97,8 +96,7 @@ CLI::App* RunCommand::AddTo(CLI::App& app) {
   command->add_option("--out", out_, "Result folder [blkfair-results/TIME-SCENARIO]");
   command->add_flag("--force", force_, "Write over a result folder that is not empty");
   command->add_flag("--keep", keep_, "Keep the work folder (image, console, QEMU's output)");
-  command->add_flag("--json", json_,
-                    "Print one JSON document instead of text (an array for several scenarios)");
+  output_.AddOptions(command);
   command->add_flag("-q,--quiet", quiet_, "No progress");
   return command;
 }
@@ -303,27 +301,12 @@ SummaryRow RunCommand::RunOne(const LoadedScenario& loaded, const Result<Execute
     judgement.outcome = Outcome::kError;
     input.results_folder.clear();
   }
-  const SummaryRow row = SummaryOf(input);
-  if (json_) {
-    json_reports_.push_back(JsonReport(input));
-  } else {
-    fmt::print("{}", TextReport(input, UseColour(STDOUT_FILENO)));
-    std::fflush(stdout);
-  }
+  const SummaryRow row = output_.Add(input);
   for (const Execution& execution : executions) {
     if (execution.kept_folder.empty()) continue;
     fmt::print(stderr, "blkfair: the work folder is kept: {}\n", execution.kept_folder);
   }
   return row;
-}
-
-// One document: the report of one scenario, or an array of them.
-void RunCommand::PrintJson(bool several) const {
-  if (several) {
-    fmt::print("[\n{}\n]\n", fmt::join(json_reports_, ",\n"));
-  } else {
-    fmt::print("{}", fmt::join(json_reports_, ""));
-  }
 }
 
 int RunCommand::Run() {
@@ -351,19 +334,16 @@ int RunCommand::Run() {
     fmt::print(stderr, "blkfair: {}\n", folders.error().message);
     return folders.error().kind == ErrorKind::kUsage ? kExitUsage : kExitError;
   }
-  std::vector<SummaryRow> rows;
   std::vector<int> codes;
   for (size_t i = 0; i < loaded->size() && !InterruptFlag::Raised(); i++) {
-    rows.push_back(RunOne((*loaded)[i], options, (*folders)[i]));
-    codes.push_back(rows.back().exit_code);
+    codes.push_back(RunOne((*loaded)[i], options, (*folders)[i]).exit_code);
   }
-  for (size_t i = rows.size(); i < folders->size(); i++) ReleaseResultFolder((*folders)[i]);
-  if (rows.empty()) fmt::print(stderr, "blkfair: interrupted before anything was measured\n");
-  if (json_) {
-    PrintJson(loaded->size() > 1);
-  } else if (loaded->size() > 1) {
-    fmt::print("{}", TextSummary(rows, UseColour(STDOUT_FILENO)));
+  for (size_t i = codes.size(); i < loaded->size(); i++) {
+    ReleaseResultFolder((*folders)[i]);
+    output_.AddNotRun((*loaded)[i].scenario.name);
   }
+  if (codes.empty()) fmt::print(stderr, "blkfair: interrupted before anything was measured\n");
+  output_.Finish(loaded->size() > 1, /*summary=*/true);
   return InterruptFlag::Raised() ? kExitInterrupted : CombineExitCodes(codes);
 }
 

@@ -30,10 +30,19 @@ struct SummaryRow {
   int exit_code = 0;
   std::string note;  // first failing assertion, or why it was skipped
   double wall_seconds = 0;
+  std::vector<Verdict> verdicts = {};
 };
 // The row of one run: its outcome, and the first assertion that did not pass or why it was skipped.
 SummaryRow SummaryOf(const ReportInput& input);
 // The table that ends a run of several scenarios.
 std::string TextSummary(std::span<const SummaryRow> rows, bool colour);
+
+// The same for machines that run tests. A scenario is a test and its verdicts are subtests (KTAP),
+// or a suite with a test for the run itself and one for each verdict (JUnit). What was not judged
+// (inconclusive, unmet) is a skip with its reason, what broke is an error and not a failure, and as
+// many tests are printed as were announced, however the run ended: rows for what it did not get to
+// are the caller's.
+std::string KtapReport(std::span<const SummaryRow> rows);
+std::string JunitReport(std::span<const SummaryRow> rows);
 
 }  // namespace blkfair

@@ -12,6 +12,7 @@ SummaryRow SummaryOf(const ReportInput& input) {
   row.scenario = input.scenario->name;
   row.outcome = RunOutcomeWord(judgement);
   row.exit_code = judgement.exit_code;
+  row.verdicts = judgement.verdicts;
   for (const Record& record : input.records) row.wall_seconds += record.host.wall_seconds;
   if (judgement.exit_code == 0) return row;
   // What decided: the first verdict of the outcome that the run has.

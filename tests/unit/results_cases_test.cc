@@ -8,6 +8,7 @@
 #include "results/compare/comparison.h"
 #include "results/fairness/judge.h"
 #include "results/report/comparison_report.h"
+#include "results/report/report.h"
 #include "tests/support/record_builder.h"
 
 namespace blkfair {
@@ -128,6 +129,89 @@ TEST(Cases, B52ExitStatusSaysWhatTheVerdictsSay) {
   EXPECT_EQ(combined({kPass, kSkip}), kPass);
   EXPECT_EQ(combined({}), kNothingVerified);
   EXPECT_EQ(combined({kError, kPass}), kError);
+}
+
+Verdict OneVerdict(Outcome outcome, const char* why) {
+  Verdict verdict;
+  verdict.assertion = "light_rate";
+  verdict.phase = "contention";
+  verdict.what = "light iops, alone / shared";
+  verdict.outcome = outcome;
+  verdict.observed = "4.84";
+  verdict.bound = "<= 1.25";
+  verdict.why = why;
+  return verdict;
+}
+
+// One scenario for each way to end, the last one never reached.
+std::vector<SummaryRow> OneOfEach() {
+  return {{"stock", "pass", 0, "", 2, {OneVerdict(Outcome::kPass, "900 of 927")}},
+          {"nofair",
+           "fail",
+           1,
+           "light_rate: is 4.84",
+           3,
+           {OneVerdict(Outcome::kFail, "191 # of \"927\" <I/Os>"),
+            OneVerdict(Outcome::kInconclusive, "too few I/Os")}},
+          {"old", "skip", 77, "needs Linux 6.12", 0, {}},
+          {"noisy",
+           "inconclusive",
+           4,
+           "too few I/Os",
+           1,
+           {OneVerdict(Outcome::kInconclusive, "too few I/Os")}},
+          {"broken", "error", 3, "the guest died", 1, {}},
+          {"late", "interrupted", 130, "not run", 0, {}}};
+}
+
+TEST(Cases, B52KtapTellsFailureErrorAndSkipApart) {
+  EXPECT_EQ(KtapReport(OneOfEach()),
+            R"(KTAP version 1
+1..6
+  KTAP version 1
+  # Subtest: stock
+  1..1
+  ok 1 light_rate: light iops, alone / shared (contention)
+ok 1 stock
+  KTAP version 1
+  # Subtest: nofair
+  1..2
+  not ok 1 light_rate: light iops, alone / shared (contention)
+  # 4.84, not <= 1.25: 191 \# of "927" <I/Os>
+  ok 2 light_rate: light iops, alone / shared (contention) # SKIP inconclusive: too few I/Os
+# light_rate: is 4.84
+not ok 2 nofair
+ok 3 old # SKIP needs Linux 6.12
+  KTAP version 1
+  # Subtest: noisy
+  1..1
+  ok 1 light_rate: light iops, alone / shared (contention) # SKIP inconclusive: too few I/Os
+ok 4 noisy # SKIP inconclusive: too few I/Os
+not ok 5 broken # ERROR error: the guest died
+not ok 6 late # ERROR interrupted: not run
+)");
+}
+
+size_t Occurrences(const std::string& text, const std::string& what) {
+  size_t count = 0;
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) count++;
+  return count;
+}
+
+TEST(Cases, B52JunitTellsFailureErrorAndSkipApart) {
+  const std::string xml = JunitReport(OneOfEach());
+  EXPECT_EQ(Occurrences(xml, "<testsuite "), 6u);
+  // A test for each run, and one for each verdict: as many as are announced.
+  EXPECT_EQ(Occurrences(xml, "<testcase "), 10u);
+  EXPECT_NE(xml.find("<testsuites name=\"blkfair\" tests=\"10\" failures=\"1\" errors=\"2\" "
+                     "skipped=\"3\" time=\"7.000\">"),
+            std::string::npos)
+      << xml;
+  EXPECT_EQ(Occurrences(xml, "<failure "), 1u);
+  EXPECT_EQ(Occurrences(xml, "<error "), 2u);
+  EXPECT_EQ(Occurrences(xml, "<skipped "), 3u);
+  EXPECT_NE(xml.find("191 # of &quot;927&quot; &lt;I/Os>"), std::string::npos) << xml;
+  EXPECT_NE(xml.find("<skipped message=\"needs Linux 6.12\""), std::string::npos) << xml;
 }
 
 // --- B53: one run of each side, inside the noise ---
