@@ -57,7 +57,7 @@ class KernelCommand final : public Command {
   std::string asked_;  // fetch, remove
   KernelBuild build_;
   std::string check_;
-  std::vector<std::string> scenarios_ = {"scenarios"};
+  std::vector<std::string> scenarios_;
   bool quiet_ = false;
   std::unique_ptr<ProgressLine> progress_;
 };
@@ -106,8 +106,8 @@ void KernelCommand::AddConfig() {
       ->add_option("--check", check_,
                    "A tree, built or not, its .config, or a kernel as for --kernel")
       ->required();
-  config_->add_option("SCENARIO", scenarios_, "Scenario files, or folders of them")
-      ->capture_default_str();
+  config_->add_option("SCENARIO", scenarios_,
+                      "Scenario files, or folders of them [those that blkfair was built with]");
 }
 
 Result<int> KernelCommand::List() const {
@@ -188,6 +188,8 @@ Result<int> KernelCommand::Check() {
     return Fail(ErrorKind::kUsage,
                 fmt::format("{} is no kernel config: it has no CONFIG_ line", file));
   }
+  // Called from within a kernel tree it still finds its own.
+  if (scenarios_.empty()) scenarios_ = {BLKFAIR_SCENARIOS_DIR};
   const auto loaded = LoadScenarios(scenarios_, {});
   if (!loaded) return kExitUsage;  // it has said why
   int code = kExitPass;
