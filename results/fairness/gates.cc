@@ -152,7 +152,7 @@ std::string TooFewSamples(const TagSetPhaseRecord& set, const std::string& fixtu
 // not meant to.)
 std::optional<Gate> DepthGate(const Scenario& scenario, const PhaseRecord& phase) {
   for (const JobRecord& job : phase.jobs) {
-    const JobSpec* spec = scenario.FindJob(job.job);
+    const JobSpec* spec = scenario.JobInPhase(phase.name, job.job);
     if (IsPaced(spec)) continue;
     if (job.depth_max >= job.iodepth) continue;
     return Broken(fmt::format("{} had {} I/Os in flight at most in phase {}, of an iodepth of {}",
