@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "results/fairness/cross_checks.h"
 
 namespace blkfair {
 
@@ -18,20 +19,31 @@ std::optional<double> ThroughputTimesService(const KernelCountersRecord& kernel)
   return static_cast<double>(time_ns) / static_cast<double>(passed_ns);
 }
 
+// Whose I/Os in flight hold a tag or wait for one: the page cache begins its own.
+bool WantsTags(const Scenario& scenario, const PhaseRecord& phase, const JobRecord& job) {
+  const JobSpec* spec = scenario.JobInPhase(phase.name, job.job);
+  return ReachesTheDevice(job) && (spec == nullptr || spec->direct);
+}
+
 }  // namespace
 
-void CrossCheckOccupancy(PhaseRecord* phase) {
+void CrossCheckOccupancy(const Scenario& scenario, PhaseRecord* phase) {
   CHECK(phase != nullptr);
   for (QueueRecord& queue : phase->queues) {
     if (!queue.occupancy) continue;
     OccupancyRecord& occupancy = *queue.occupancy;
-    if (queue.kernel) occupancy.service_mean = ThroughputTimesService(*queue.kernel);
+    if (!WhyNoService(scenario, *phase, queue)) {
+      occupancy.service_mean = ThroughputTimesService(*queue.kernel);
+    }
     if (!occupancy.mean) continue;
     double in_flight = 0;
+    bool any = false;
     for (const JobRecord& job : phase->jobs) {
-      if (job.queue == queue.queue) in_flight += job.depth_mean;
+      if (job.queue != queue.queue || !WantsTags(scenario, *phase, job)) continue;
+      in_flight += job.depth_mean;
+      any = true;
     }
-    occupancy.waiting_mean = std::max(0.0, in_flight - *occupancy.mean);
+    if (any) occupancy.waiting_mean = std::max(0.0, in_flight - *occupancy.mean);
   }
 }
 

@@ -4,10 +4,11 @@
 #pragma once
 
 #include "results/record.h"
+#include "scenarios/language/model.h"
 
 namespace blkfair {
 
 // Fills in service_mean and waiting_mean of each queue's occupancy, where they can be told.
-void CrossCheckOccupancy(PhaseRecord* phase);
+void CrossCheckOccupancy(const Scenario& scenario, PhaseRecord* phase);
 
 }  // namespace blkfair

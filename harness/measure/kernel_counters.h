@@ -1,6 +1,6 @@
 // KernelCounters: the kernel's own counts of what went through each queue of a phase, and of waits
 // for tags, read when the window opens and when it closes, so that they can be held against the
-// jobs' counts. Read by the sampler's thread; made before the phase and finished after it by the
+// jobs' counts. Read by a thread of the sampler; made before the phase and finished after it by the
 // orchestrator.
 #pragma once
 

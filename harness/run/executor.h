@@ -49,8 +49,8 @@ struct PhaseHooks {
   // Once in every sample_interval_ns (see SampleMomentNs) until the window closes: on a thread of
   // its own for the thread executor, from the event queue for sim. `at_ns` counts from the barrier.
   std::function<void(int64_t at_ns)> sample;
-  // As the window opens and as it closes, from the thread that samples; not for sim, and not when
-  // the phase was cut short before.
+  // As the window opens and as it closes, from a thread of their own, so that no sample holds them
+  // up; not for sim, and not when the phase was cut short before.
   std::function<void(int64_t at_ns)> window_opens;
   std::function<void(int64_t at_ns)> window_closes;
 };

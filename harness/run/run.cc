@@ -266,7 +266,7 @@ Result<PhaseRecord> Run::RunPhase(const PhaseSpec& phase, uint32_t index) {
   FillPhaseRecord(queues, std::move(result), &record);
   meter.Finish(record.window_open_ns, record.window_close_ns, &record.queues, &record.tag_sets);
   if (counters) counters->Finish(&record.queues);
-  CrossCheckOccupancy(&record);
+  CrossCheckOccupancy(scenario_, &record);
   Event(fmt::format("phase {} ends", phase.name));
   return record;
 }

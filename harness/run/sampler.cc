@@ -1,7 +1,10 @@
 #include "harness/run/sampler.h"
 
+#include <pthread.h>
+#include <sched.h>
+
 #include <algorithm>
-#include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,7 +15,6 @@ namespace blkfair {
 
 namespace {
 
-constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 // How late a sampler that waits may notice that it is to stop.
 constexpr int64_t kStopPollNs = 100'000'000;
 
@@ -29,49 +31,73 @@ std::vector<uint32_t> CpusOfNobody(const PhasePlan& plan) {
   return left;
 }
 
+// Away from the jobs, where they leave a place; where it then is.
+std::string TakePlace(const PhasePlan& plan) {
+  const std::vector<uint32_t> cpus = CpusOfNobody(plan);
+  // Where it cannot be moved it stays: the record says where it was allowed to run.
+  if (!cpus.empty()) static_cast<void>(PinThisThread(cpus));
+  return CpuListText(AllowedCpus());
+}
+
+// What is due at a moment is done then, however many jobs want the CPU: it is a matter of some
+// microseconds for each queue. Without the privilege it waits its turn, and the record says when.
+void GoBeforeTheJobs() {
+  sched_param param = {};
+  param.sched_priority = ::sched_get_priority_min(SCHED_FIFO);
+  ::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &param);
+}
+
 }  // namespace
 
 Sampler::Sampler(const PhasePlan& plan, const PhaseHooks& hooks, const PhaseTimes& times,
                  const JobClock& clock)
     : plan_(plan), hooks_(hooks), times_(times), clock_(clock) {
-  if (!hooks.sample && !hooks.window_opens) return;
-  thread_ = std::jthread([this](const std::stop_token& stop) {
-    const std::vector<uint32_t> cpus = CpusOfNobody(plan_);
-    // Where it cannot be moved it stays: the record says where it was allowed to run.
-    if (!cpus.empty()) static_cast<void>(PinThisThread(cpus));
-    cost_.cpus = CpuListText(AllowedCpus());
-    Loop(stop);
-    cost_.cpu_ns = ReadClockNs(CLOCK_THREAD_CPUTIME_ID);
-  });
+  if (hooks.sample && plan.sample_interval_ns > 0) {
+    samples_ = std::jthread([this](const std::stop_token& stop) {
+      cost_.cpus = TakePlace(plan_);
+      SampleAll(stop);
+      cost_.cpu_ns = ReadClockNs(CLOCK_THREAD_CPUTIME_ID);
+    });
+  }
+  if (hooks.window_opens || hooks.window_closes) {
+    ends_ = std::jthread([this](const std::stop_token& stop) {
+      GoBeforeTheJobs();
+      ends_cpus_ = TakePlace(plan_);
+      ReadEnds(stop);
+      ends_cpu_ns_ = ReadClockNs(CLOCK_THREAD_CPUTIME_ID);
+    });
+  }
 }
 
 std::optional<SamplingRecord> Sampler::Stop() {
-  if (!thread_.joinable()) return std::nullopt;
-  thread_.request_stop();
-  thread_.join();
+  if (!samples_.joinable() && !ends_.joinable()) return std::nullopt;
+  for (std::jthread* thread : {&samples_, &ends_}) {
+    if (!thread->joinable()) continue;
+    thread->request_stop();
+    thread->join();
+  }
+  cost_.cpu_ns += ends_cpu_ns_;
+  if (cost_.cpus.empty()) cost_.cpus = ends_cpus_;
   if (cost_.samples > 0) cost_.time_mean_ns = time_sum_ns_ / cost_.samples;
   return std::move(cost_);
 }
 
-void Sampler::Loop(const std::stop_token& stop) {
-  const bool samples = hooks_.sample && plan_.sample_interval_ns > 0;
-  int64_t open_ns = hooks_.window_opens ? times_.open_ns : kNever;
-  int64_t close_ns = hooks_.window_closes ? times_.close_ns : kNever;
+void Sampler::SampleAll(const std::stop_token& stop) {
   while (true) {
-    int64_t sample_ns = kNever;
-    if (samples) sample_ns = times_.barrier_ns + SampleMomentNs(index_, plan_.sample_interval_ns);
-    if (sample_ns >= times_.close_ns) sample_ns = kNever;
-    const int64_t next_ns = std::min({sample_ns, open_ns, close_ns});
-    if (next_ns == kNever || !WaitUntil(next_ns, stop)) return;
-    if (next_ns == open_ns) {
-      hooks_.window_opens(ReadNs(clock_) - times_.barrier_ns);
-      open_ns = kNever;
-    } else if (next_ns == close_ns) {
-      hooks_.window_closes(ReadNs(clock_) - times_.barrier_ns);
-      close_ns = kNever;
-    } else {
-      Sample();
-    }
+    const int64_t next_ns = times_.barrier_ns + SampleMomentNs(index_, plan_.sample_interval_ns);
+    if (next_ns >= times_.close_ns || !WaitUntil(next_ns, stop)) return;
+    Sample();
+  }
+}
+
+void Sampler::ReadEnds(const std::stop_token& stop) {
+  if (hooks_.window_opens) {
+    if (!WaitUntil(times_.open_ns, stop)) return;
+    hooks_.window_opens(ReadNs(clock_) - times_.barrier_ns);
+  }
+  if (hooks_.window_closes) {
+    if (!WaitUntil(times_.close_ns, stop)) return;
+    hooks_.window_closes(ReadNs(clock_) - times_.barrier_ns);
   }
 }
 

@@ -1,10 +1,12 @@
-// Sampler: the thread of a phase that looks on: it samples tag occupancy and reads the kernel's
-// counters at the ends of the window, at the times that PhaseHooks says, and keeps account of what
-// that costs. Made and stopped by the orchestrator's thread.
+// Sampler: the threads of a phase that look on, at the times that PhaseHooks says: one samples tag
+// occupancy, which may take long where many jobs share few CPUs; one reads the kernel's counters at
+// the ends of the window, which must not be late, and goes before the jobs where it may. Keeps
+// account of what that costs. Made and stopped by the orchestrator's thread.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "base/clock.h"
@@ -15,7 +17,8 @@ namespace blkfair {
 
 class Sampler {
  public:
-  // Begins at the barrier. All of it outlives the sampler.
+  // Made before the barrier opens: later the jobs may not let its threads begin in time. All of it
+  // outlives the sampler.
   Sampler(const PhasePlan& plan, const PhaseHooks& hooks, const PhaseTimes& times,
           const JobClock& clock);
 
@@ -24,7 +27,8 @@ class Sampler {
   std::optional<SamplingRecord> Stop();
 
  private:
-  void Loop(const std::stop_token& stop);
+  void SampleAll(const std::stop_token& stop);
+  void ReadEnds(const std::stop_token& stop);
   void Sample();
   bool WaitUntil(int64_t at_ns, const std::stop_token& stop) const;
 
@@ -34,8 +38,12 @@ class Sampler {
   const JobClock& clock_;
   SamplingRecord cost_;
   int64_t time_sum_ns_ = 0;
-  uint64_t index_ = 0;   // of the next sample
-  std::jthread thread_;  // the last member: it uses the others
+  int64_t ends_cpu_ns_ = 0;
+  std::string ends_cpus_;
+  uint64_t index_ = 0;  // of the next sample
+  // The last members: they use the others.
+  std::jthread samples_;
+  std::jthread ends_;
 };
 
 }  // namespace blkfair

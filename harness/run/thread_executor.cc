@@ -49,9 +49,9 @@ Result<PhaseResult> ThreadExecutor::RunPhase(const PhasePlan& plan, const PhaseH
       Now() + kStartMarginNs + kStartMarginPerJobNs * static_cast<int64_t>(plan.jobs.size());
   times.open_ns = times.barrier_ns + plan.ramp_ns;
   times.close_ns = times.open_ns + plan.runtime_ns;
-  workers.Start(times);
   PhaseResult result;
   Sampler sampler(plan, hooks, times, clock);
+  workers.Start(times);
   int64_t next_progress_ns = times.barrier_ns;
   while (!workers.WaitUntilDone(kPollNs)) {
     const int64_t now_ns = Now();

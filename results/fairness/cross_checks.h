@@ -3,6 +3,7 @@
 // Pure; any thread.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,7 +14,22 @@
 
 namespace blkfair {
 
-// Where two sources disagree: as (what it is about, sentence).
+// Whether a job's I/O is any at all: the engine null has none, and no kernel counts it.
+bool ReachesTheDevice(const JobRecord& job);
+// Whether I/O of the jobs on a queue is not in the kernel's counters of it.
+bool PassesByTheCounters(const Scenario& scenario, const PhaseRecord& phase,
+                         const std::string& queue);
+// How long after the ends of the window they were read, the later of both.
+int64_t CountersLateNs(const PhaseRecord& phase, const KernelCountersRecord& kernel);
+
+// Why throughput x service, by the kernel's counters, is not how many tags a queue held; empty when
+// it is. And the figure, where it is one.
+std::optional<std::string> WhyNoService(const Scenario& scenario, const PhaseRecord& phase,
+                                        const QueueRecord& queue);
+std::optional<double> TagsByService(const Scenario& scenario, const PhaseRecord& phase,
+                                    const QueueRecord& queue);
+
+// Where two sources disagree, and where that could not be told: as (what it is about, sentence).
 std::vector<std::pair<std::string, std::string>> CounterWarnings(const Scenario& scenario,
                                                                  const PhaseRecord& phase);
 

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "results/fairness/cross_checks.h"
 #include "results/json_text.h"
 #include "results/report/figures.h"
 #include "results/report/report.h"
@@ -64,15 +65,14 @@ Json QueuesJson(const ReportInput& input, const PhaseRecord& phase) {
   Json queues = Json::array();
   for (const QueueRecord& queue : phase.queues) {
     const bool sampled = queue.occupancy.has_value();
-    queues.push_back(
-        {{"queue", queue.queue},
-         {"demand", queue.demand},
-         {"tags_source", sampled ? Json(queue.occupancy->source) : Json(nullptr)},
-         {"tags_source_why", sampled ? Json(queue.occupancy->why) : Json(nullptr)},
-         {"tags_by_service", sampled ? Number(queue.occupancy->service_mean) : Json(nullptr)},
-         {"waiting", sampled ? Number(queue.occupancy->waiting_mean) : Json(nullptr)},
-         {"tag_waits", queue.tag_waits ? Json(*queue.tag_waits) : Json(nullptr)},
-         {"metrics", MetricsOf(input, phase.name, queue.queue)}});
+    queues.push_back({{"queue", queue.queue},
+                      {"demand", queue.demand},
+                      {"tags_source", sampled ? Json(queue.occupancy->source) : Json(nullptr)},
+                      {"tags_source_why", sampled ? Json(queue.occupancy->why) : Json(nullptr)},
+                      {"tags_by_service", Number(TagsByService(*input.scenario, phase, queue))},
+                      {"waiting", sampled ? Number(queue.occupancy->waiting_mean) : Json(nullptr)},
+                      {"tag_waits", queue.tag_waits ? Json(*queue.tag_waits) : Json(nullptr)},
+                      {"metrics", MetricsOf(input, phase.name, queue.queue)}});
   }
   return queues;
 }

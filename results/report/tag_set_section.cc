@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "results/fairness/cross_checks.h"
 #include "results/fairness/division.h"
 #include "results/report/figures.h"
 #include "results/report/layout.h"
@@ -26,30 +27,43 @@ const OccupancyRecord* AnyOccupancy(const PhaseRecord& phase, const std::string&
 
 // One figure of each queue of a set, "32.0 and 0.9"; of many queues, their sum. Empty where a queue
 // has none.
+template <typename FigureT>
 std::string PerQueue(const PhaseRecord& phase, const TagSetPhaseRecord& set,
-                     std::optional<double> OccupancyRecord::*figure) {
+                     const FigureT& figure_of) {
   constexpr size_t kShown = 4;
   std::vector<std::string> figures;
   double sum = 0;
   for (const QueueRecord& queue : phase.queues) {
     if (FixtureOfQueue(queue.queue) != set.fixture) continue;
-    if (!queue.occupancy || !((*queue.occupancy).*figure)) return "";
-    const double value = *((*queue.occupancy).*figure);
-    figures.push_back(fmt::format("{:.1f}", value));
-    sum += value;
+    const std::optional<double> value = figure_of(queue);
+    if (!value) return "";
+    figures.push_back(fmt::format("{:.1f}", *value));
+    sum += *value;
   }
   if (figures.size() > kShown) return fmt::format("{:.1f} in all", sum);
   return fmt::to_string(fmt::join(figures, " and "));
 }
 
-std::string ServiceText(const PhaseRecord& phase, const TagSetPhaseRecord& set) {
-  const std::string figures = PerQueue(phase, set, &OccupancyRecord::service_mean);
-  return figures.empty() ? "" : "throughput x service makes " + figures;
+// What a third source makes of the tags, or why it makes nothing of them where it could have.
+std::string ServiceText(const Scenario& scenario, const PhaseRecord& phase,
+                        const TagSetPhaseRecord& set) {
+  const std::string figures = PerQueue(
+      phase, set, [&](const QueueRecord& queue) { return TagsByService(scenario, phase, queue); });
+  if (!figures.empty()) return "throughput x service makes " + figures;
+  for (const QueueRecord& queue : phase.queues) {
+    if (FixtureOfQueue(queue.queue) != set.fixture) continue;
+    if (!queue.kernel || !queue.kernel->time_is_tag_time) continue;
+    if (auto why = WhyNoService(scenario, phase, queue)) return "throughput x service -: " + *why;
+  }
+  return "";
 }
 
 // How many I/Os waited for a tag, and how that is known.
 std::string WaitingText(const PhaseRecord& phase, const TagSetPhaseRecord& set) {
-  const std::string figures = PerQueue(phase, set, &OccupancyRecord::waiting_mean);
+  const std::string figures =
+      PerQueue(phase, set, [](const QueueRecord& queue) -> std::optional<double> {
+        return queue.occupancy ? queue.occupancy->waiting_mean : std::nullopt;
+      });
   if (figures.empty()) return "";
   std::string text = "I/Os waiting, inferred: " + figures;
   std::vector<uint64_t> waits;
@@ -117,7 +131,8 @@ std::string TagSetSection(const ReportInput& input) {
       // What stands beneath the row above needs no saying again.
       if (occupancy->why != why_above) notes.push_back(occupancy->why);
       why_above = occupancy->why;
-      for (const std::string& note : {ServiceText(phase, set), WaitingText(phase, set)}) {
+      for (const std::string& note :
+           {ServiceText(*input.scenario, phase, set), WaitingText(phase, set)}) {
         if (!note.empty()) notes.push_back(note);
       }
       const std::string text = fmt::to_string(fmt::join(notes, "; "));

@@ -5,11 +5,13 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/kernel_fs.h"
 #include "base/tsc.h"
+#include "engines/wait.h"
 #include "harness/run/placement.h"
 #include "harness/run/thread_executor.h"
 #include "results/fairness/cross_checks.h"
@@ -169,17 +171,20 @@ TEST(ThreadExecutor, LooksOnFromWhereNoJobRunsAndTellsWhatItCost) {
   RealPhase scenario;
   scenario.plan.sample_interval_ns = 10 * kMs;
   scenario.Add("psync", "/dev/zero").cpus = {AllowedCpus().front()};
+  std::mutex mutex;  // samples and ends are looked at by two threads
   std::vector<std::string> order;
-  PhaseHooks hooks;
-  hooks.sample = [&](int64_t) {
-    if (order.empty() || order.back() != "sample") order.push_back("sample");
+  const auto note = [&](const std::string& what) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (order.empty() || order.back() != what) order.push_back(what);
   };
+  PhaseHooks hooks;
+  hooks.sample = [&](int64_t) { note("sample"); };
   hooks.window_opens = [&](int64_t at_ns) {
-    order.push_back("open");
+    note("open");
     EXPECT_GE(at_ns, 200 * kMs);
   };
   hooks.window_closes = [&](int64_t at_ns) {
-    order.push_back("close");
+    note("close");
     EXPECT_GE(at_ns, 500 * kMs);
   };
   const auto result = scenario.Run(hooks);
@@ -192,6 +197,24 @@ TEST(ThreadExecutor, LooksOnFromWhereNoJobRunsAndTellsWhatItCost) {
   std::vector<uint32_t> others = AllowedCpus();
   if (others.size() > 1) others.erase(others.begin());
   EXPECT_EQ(result->sampling->cpus, CpuListText(others));
+}
+
+TEST(ThreadExecutor, NoSampleHoldsUpWhatIsReadAtTheEndsOfTheWindow) {
+  RealPhase scenario;
+  scenario.plan.sample_interval_ns = 10 * kMs;
+  scenario.Add("psync", "/dev/zero");
+  std::atomic<int64_t> open_ns = 0;
+  std::atomic<int64_t> close_ns = 0;
+  PhaseHooks hooks;
+  hooks.sample = [&](int64_t at_ns) { SleepUntil(MonotonicClock().NowNs() + 800 * kMs - at_ns); };
+  hooks.window_opens = [&](int64_t at_ns) { open_ns = at_ns; };
+  hooks.window_closes = [&](int64_t at_ns) { close_ns = at_ns; };
+  const auto result = scenario.Run(hooks);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_GE(open_ns, 200 * kMs);
+  EXPECT_LT(open_ns, 500 * kMs);
+  EXPECT_GE(close_ns, 500 * kMs);
+  EXPECT_LT(close_ns, 790 * kMs);
 }
 
 TEST(ThreadExecutor, ANullEngineThatUsesAWholeCpuIsGeneratorBound) {

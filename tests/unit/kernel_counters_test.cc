@@ -136,12 +136,28 @@ TEST_F(KernelCountersTest, AreAbsentWhereTheWindowWasCutShort) {
   EXPECT_EQ(records[0].kernel_absent, "the window was cut short");
 }
 
+Scenario ScenarioOf(const std::string& engine) {
+  Scenario scenario;
+  scenario.jobs.emplace_back();
+  scenario.jobs[0].name = "heavy";
+  scenario.jobs[0].engine = engine;
+  scenario.phases.emplace_back();
+  scenario.phases[0].name = "p";
+  scenario.phases[0].jobs = {"heavy"};
+  return scenario;
+}
+
 PhaseRecord PhaseOf(QueueRecord queue, double tags, double depth) {
   PhaseRecord phase;
+  phase.name = "p";
+  phase.window_open_ns = 1'000'000'000;
+  phase.window_close_ns = 3'000'000'000;
   queue.occupancy.emplace();
   queue.occupancy->mean = tags;
   phase.queues = {queue};
   JobRecord job;
+  job.job = "heavy";
+  job.engine = "libaio";
   job.queue = queue.queue;
   job.depth_mean = depth;
   phase.jobs = {job, job};
@@ -152,7 +168,7 @@ TEST_F(KernelCountersTest, ThroughputTimesServiceIsHowManyRequestsWereInFlight) 
   // 640 requests of 100 ms each in 2 s.
   PhaseRecord phase =
       PhaseOf(Measure(Reads(100, 800, 50, 7), Reads(740, 5920, 64'050, 32)), 31.5, 128);
-  CrossCheckOccupancy(&phase);
+  CrossCheckOccupancy(ScenarioOf("libaio"), &phase);
   EXPECT_NEAR(*phase.queues[0].occupancy->service_mean, 32, 0.001);
   EXPECT_DOUBLE_EQ(*phase.queues[0].occupancy->waiting_mean, 256 - 31.5);
 }
@@ -161,9 +177,42 @@ TEST_F(KernelCountersTest, WithASchedulerARequestExistsBeforeItHasATag) {
   Put("queue/scheduler", "none [mq-deadline]");
   PhaseRecord phase =
       PhaseOf(Measure(Reads(100, 800, 50, 7), Reads(740, 5920, 64'050, 32)), 31.5, 10);
-  CrossCheckOccupancy(&phase);
+  CrossCheckOccupancy(ScenarioOf("libaio"), &phase);
   EXPECT_FALSE(phase.queues[0].occupancy->service_mean);
   EXPECT_DOUBLE_EQ(*phase.queues[0].occupancy->waiting_mean, 0);
+}
+
+TEST_F(KernelCountersTest, ReadLateTheyMakeNoThroughputTimesService) {
+  const QueueRecord queue = Measure(Reads(100, 800, 50, 7), Reads(740, 5920, 64'050, 32));
+  PhaseRecord late_open = PhaseOf(queue, 31.5, 128);
+  late_open.window_open_ns = 900'000'000;
+  CrossCheckOccupancy(ScenarioOf("libaio"), &late_open);
+  EXPECT_FALSE(late_open.queues[0].occupancy->service_mean);
+  PhaseRecord late_close = PhaseOf(queue, 31.5, 128);
+  late_close.window_close_ns = 2'560'000'000;
+  CrossCheckOccupancy(ScenarioOf("libaio"), &late_close);
+  EXPECT_FALSE(late_close.queues[0].occupancy->service_mean);
+  EXPECT_TRUE(late_close.queues[0].occupancy->waiting_mean);
+}
+
+TEST_F(KernelCountersTest, OfPassthroughTheyMakeNoThroughputTimesService) {
+  PhaseRecord phase = PhaseOf(Measure(Reads(0, 0, 0, 0), Reads(0, 0, 0, 0)), 31.5, 64);
+  for (JobRecord& job : phase.jobs) job.engine = "io_uring_cmd";
+  CrossCheckOccupancy(ScenarioOf("io_uring_cmd"), &phase);
+  EXPECT_FALSE(phase.queues[0].occupancy->service_mean);
+  EXPECT_DOUBLE_EQ(*phase.queues[0].occupancy->waiting_mean, 128 - 31.5);
+}
+
+TEST_F(KernelCountersTest, WhatNeverReachesTheDeviceOrIsThePageCachesWaitsForNoTag) {
+  PhaseRecord phase = PhaseOf(Measure(Reads(0, 0, 0, 0), Reads(0, 0, 0, 0)), 0, 26.7);
+  for (JobRecord& job : phase.jobs) job.engine = "null";
+  CrossCheckOccupancy(ScenarioOf("null"), &phase);
+  EXPECT_FALSE(phase.queues[0].occupancy->waiting_mean);
+  for (JobRecord& job : phase.jobs) job.engine = "libaio";
+  Scenario scenario = ScenarioOf("libaio");
+  scenario.jobs[0].direct = false;
+  CrossCheckOccupancy(scenario, &phase);
+  EXPECT_FALSE(phase.queues[0].occupancy->waiting_mean);
 }
 
 TEST(TagWaits, ReadsTheHistogramOfTheTracing) {

@@ -1,10 +1,12 @@
-// What a phase must show before it is judged, job by job as they are in that phase.
+// What a phase must show before it is judged, job by job as they are in that phase; and what the
+// kernel's counters say of it, read in time or late.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "results/fairness/cross_checks.h"
 #include "results/fairness/judge.h"
 #include "tests/support/record_builder.h"
 
@@ -37,10 +39,26 @@ class GatesTest : public ::testing::Test {
   }
 
   PhaseRecord& Contended() { return PhaseIn(records_[0], "contention"); }
+  QueueRecord& HeavyQueue() { return Contended().queues[0]; }
+  std::vector<std::string> Warnings() const { return Judge(scenario_, records_).warnings; }
   Verdict OnlyVerdict() const {
     const Judgement judgement = Judge(scenario_, records_);
     EXPECT_EQ(judgement.verdicts.size(), 1U);
     return judgement.verdicts.at(0);
+  }
+  void ExpectWarning(std::string_view text) const {
+    const std::vector<std::string> warnings = Warnings();
+    ASSERT_EQ(warnings.size(), 1U) << ::testing::PrintToString(warnings);
+    EXPECT_NE(warnings[0].find(text), std::string::npos) << warnings[0];
+  }
+  // The counters of the heavy queue as they are when read so late, by a kernel that counts right.
+  void ReadLate(int64_t late_ns) {
+    KernelCountersRecord& kernel = *HeavyQueue().kernel;
+    kernel.open_at_ns = Contended().window_open_ns + late_ns;
+    const double left = 1 - static_cast<double>(late_ns) / 1e10;
+    kernel.counts[0].bytes = static_cast<uint64_t>(static_cast<double>(HeavyQueue().bytes) * left);
+    kernel.counts[0].time_ns =
+        static_cast<int64_t>(static_cast<double>(kernel.counts[0].time_ns) * left);
   }
 
   Scenario scenario_ = testing::LopsidedScenario();
@@ -66,6 +84,67 @@ TEST_F(GatesTest, ADepthThatAPhaseLeavesToAJobWithARateElsewhereMustBeFull) {
   scenario_.phases[2].changed_jobs = {scenario_.jobs[0]};
   scenario_.phases[2].changed_jobs[0].rate_iops = 0;
   EXPECT_EQ(OnlyVerdict().outcome, Outcome::kError);
+}
+
+// --- the kernel's counters ---
+
+TEST_F(GatesTest, CountersReadLateAreHeldAgainstWhatTheJobsDidFromThenOn) {
+  ReadLate(3'000'000'000);
+  EXPECT_TRUE(Warnings().empty()) << Warnings()[0];
+  // 300 I/Os more than the 2177 that are left, and no more than 256 are in flight.
+  HeavyQueue().kernel->counts[0].bytes += 300 * 4096;
+  ExpectWarning("pair:0 in phase contention: the kernel counted");
+}
+
+TEST_F(GatesTest, CountersReadLateThatCountNothingAreADisagreement) {
+  ReadLate(3'000'000'000);
+  HeavyQueue().kernel->counts[0].bytes = 0;
+  ExpectWarning("pair:0 in phase contention: the kernel counted");
+}
+
+TEST_F(GatesTest, ACheckThatCouldHaveFoundNothingSaysThatItWasNotMade) {
+  for (const int64_t late_ns : {9'500'000'000, 10'200'000'000}) {
+    ReadLate(std::min<int64_t>(late_ns, 10'000'000'000));
+    HeavyQueue().kernel->open_at_ns = Contended().window_open_ns + late_ns;
+    HeavyQueue().kernel->counts[0].bytes = 0;
+    ExpectWarning(
+        "the I/Os of pair:0 in phase contention were not held against the kernel's "
+        "counters, which were read ");
+  }
+  Contended().queues[1].kernel = HeavyQueue().kernel;
+  ExpectWarning("the I/Os of pair:0 and 1 other queue");
+}
+
+TEST_F(GatesTest, ASeriesTooShortIsNoReasonNotToCheck) {
+  ReadLate(3'000'000'000);
+  JobIn(Contended(), "heavy").series.clear();
+  EXPECT_TRUE(Warnings().empty()) << Warnings()[0];
+}
+
+TEST_F(GatesTest, ThroughputTimesServiceFromCountersReadLateIsAbsent) {
+  EXPECT_TRUE(TagsByService(scenario_, Contended(), HeavyQueue()));
+  HeavyQueue().occupancy->service_mean = 0;
+  HeavyQueue().kernel->close_at_ns += 440'000'000;
+  EXPECT_FALSE(TagsByService(scenario_, Contended(), HeavyQueue()));
+  EXPECT_EQ(WhyNoService(scenario_, Contended(), HeavyQueue()),
+            "the kernel's counters were read 440 ms late");
+  EXPECT_TRUE(Warnings().empty()) << "it is not held against the tags either";
+}
+
+TEST_F(GatesTest, ThroughputTimesServiceOfPassthroughIsAbsent) {
+  JobIn(Contended(), "heavy").engine = "io_uring_cmd";
+  HeavyQueue().occupancy->service_mean = 0;
+  EXPECT_FALSE(TagsByService(scenario_, Contended(), HeavyQueue()));
+  EXPECT_TRUE(Warnings().empty());
+}
+
+TEST_F(GatesTest, AJobOfTheEngineNullIsHeldAgainstNoCounters) {
+  JobIn(Contended(), "heavy").engine = "null";
+  HeavyQueue().kernel->counts[0] = {"read", 0, 0, 0, 0};
+  HeavyQueue().occupancy->mean = HeavyQueue().occupancy->service_mean = 0;
+  EXPECT_TRUE(Warnings().empty()) << Warnings()[0];
+  HeavyQueue().kernel->counts[0] = {"read", 9, 0, 9 * 4096, 0};
+  ExpectWarning("the kernel counted 9 reads of 36KiB, the jobs 0 of 0B");
 }
 
 }  // namespace
