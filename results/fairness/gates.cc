@@ -73,6 +73,73 @@ std::optional<Gate> WindowGate(const Scenario& scenario, const PhaseRecord& phas
   return std::nullopt;
 }
 
+std::string CloneName(const JobRecord& job) { return fmt::format("{}[{}]", job.job, job.clone); }
+
+// Whether nothing would be amiss if it had begun no I/O in the window.
+bool MayBeIdle(const JobSpec* spec, const PhaseRecord& phase, const JobRecord& job) {
+  if (!job.ended_early.empty()) return true;  // that says enough
+  if (job.open_loop) return job.open_loop->due == 0;
+  return spec != nullptr && spec->think_time_ns >= phase.window_ns();
+}
+
+// Workers that had no I/O in flight in all of the window, and so never asked for anything: other
+// than one that starves, whose I/Os do not complete. Empty when there are none.
+std::string WhoNeverBegan(const Scenario& scenario, const PhaseRecord& phase) {
+  std::string first;
+  size_t count = 0;
+  for (const JobRecord& job : phase.jobs) {
+    if (job.depth_max > 0 || MayBeIdle(scenario.JobInPhase(phase.name, job.job), phase, job)) {
+      continue;
+    }
+    if (count++ == 0) first = CloneName(job);
+  }
+  if (count == 0) return {};
+  return fmt::format(
+      "{} of {} workers began no I/O in the window of phase {}, the first of them {}: they "
+      "contended with nobody",
+      count, phase.jobs.size(), phase.name, first);
+}
+
+// When the first cell of its series begins in which there was an I/O.
+std::optional<int64_t> FirstSignNs(const PhaseRecord& phase, const JobRecord& job) {
+  for (size_t i = 0; i < job.series.size(); i++) {
+    if (job.series[i].ios == 0 && job.series[i].in_flight == 0) continue;
+    return static_cast<int64_t>(i) * phase.series_cell_ns;
+  }
+  return std::nullopt;
+}
+
+// Workers that began only when the window was open already, so that not all contenders ran in all
+// of it. (Those with a rate begin when it says so, and those with errors show no sign of it.)
+std::string WhoBeganLate(const PhaseRecord& phase) {
+  const JobRecord* last = nullptr;
+  int64_t last_ns = 0;
+  size_t count = 0;
+  for (const JobRecord& job : phase.jobs) {
+    if (job.open_loop || !job.errors.empty() || job.depth_max == 0) continue;
+    if (job.ios_trimmed > 0) continue;  // completed before
+    const std::optional<int64_t> began_ns = FirstSignNs(phase, job);
+    if (!began_ns || *began_ns == 0 || *began_ns < phase.window_open_ns) continue;
+    count++;
+    if (last != nullptr && *began_ns <= last_ns) continue;
+    last = &job;
+    last_ns = *began_ns;
+  }
+  if (last == nullptr) return {};
+  return fmt::format(
+      "{} of {} workers had begun no I/O when the window of phase {} opened, and {} not until {} "
+      "later: a longer ramp would do, or fewer workers for each CPU",
+      count, phase.jobs.size(), phase.name, CloneName(*last),
+      Seconds(last_ns - phase.window_open_ns));
+}
+
+// All contenders of a phase run in all of its window (design rule 3).
+std::optional<Gate> BeganGate(const Scenario& scenario, const PhaseRecord& phase) {
+  if (std::string why = WhoNeverBegan(scenario, phase); !why.empty()) return Broken(std::move(why));
+  if (std::string why = WhoBeganLate(phase); !why.empty()) return Inconclusive(std::move(why));
+  return std::nullopt;
+}
+
 std::optional<Gate> ErrorsGate(const PhaseRecord& phase) {
   for (const JobRecord& job : phase.jobs) {
     if (job.errors.empty()) continue;
@@ -301,6 +368,7 @@ std::optional<Gate> PhaseGate(const Scenario& scenario, const PhaseRecord& phase
   if (auto gate = WorkersGate(scenario, phase)) return gate;
   if (auto gate = ClockGate(phase)) return gate;
   if (auto gate = WindowGate(scenario, phase)) return gate;
+  if (auto gate = BeganGate(scenario, phase)) return gate;
   if (!errors_are_judged) {
     if (auto gate = ErrorsGate(phase)) return gate;
   }
@@ -369,6 +437,10 @@ std::vector<std::pair<std::string, std::string>> PhaseWarnings(const Scenario& s
                                         "time: it may measure the generator",
                                         job.job, phase.name, 100 * busy));
     }
+  }
+  if (phase.window_ns() > 0 && !phase.partial) {
+    if (auto gate = BeganGate(scenario, phase))
+      warnings.emplace_back("began", std::move(gate->why));
   }
   for (auto& warning : CounterWarnings(scenario, phase)) warnings.push_back(std::move(warning));
   return warnings;

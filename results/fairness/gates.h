@@ -22,9 +22,9 @@ struct Gate {
 std::optional<Gate> RecordGate(const Record& record, const std::string& phase);
 
 // One phase, the solo phase that a slowdown refers to as well: workers that left no figures, I/Os
-// that never came back, a window cut short, errors, a clock that cannot be right, a set that had
-// not settled, a generator that did not keep its rate. `errors_are_judged`: the assertion is about
-// errors, so that they shut no gate.
+// that never came back, a window cut short, workers that never began or not before it opened,
+// errors, a clock that cannot be right, a set that had not settled, a generator that did not keep
+// its rate. `errors_are_judged`: the assertion is about errors, so that they shut no gate.
 std::optional<Gate> PhaseGate(const Scenario& scenario, const PhaseRecord& phase,
                               bool errors_are_judged = false);
 

@@ -86,6 +86,74 @@ TEST_F(GatesTest, ADepthThatAPhaseLeavesToAJobWithARateElsewhereMustBeFull) {
   EXPECT_EQ(OnlyVerdict().outcome, Outcome::kError);
 }
 
+// --- workers that did not run ---
+
+// The heavy job as one that no CPU was given to.
+void NeverRan(JobRecord* job) {
+  job->depth_max = 0;
+  job->depth_mean = 0;
+  job->directions[0] = DirectionRecord();
+  job->directions[0].direction = "read";
+  for (SeriesCell& cell : job->series) cell = {};
+}
+
+TEST_F(GatesTest, AWorkerThatNeverBeganIsAnErrorWhateverContentionSays) {
+  NeverRan(&JobIn(Contended(), "heavy"));
+  for (const Contention contention : {Contention::kRequired, Contention::kAny}) {
+    scenario_.asserts[0].contention = contention;
+    EXPECT_EQ(OnlyVerdict().outcome, Outcome::kError);
+    EXPECT_NE(OnlyVerdict().why.find("1 of 2 workers began no I/O in the window of phase "
+                                     "contention, the first of them heavy[0]"),
+              std::string::npos)
+        << OnlyVerdict().why;
+  }
+  scenario_.asserts.clear();
+  const std::vector<std::string> warnings = Warnings();
+  EXPECT_TRUE(std::any_of(warnings.begin(), warnings.end(), [](const std::string& warning) {
+    return warning.find("began no I/O") != std::string::npos;
+  }));
+}
+
+TEST_F(GatesTest, AWorkerThatStarvesIsAFindingAndNoError) {
+  scenario_.asserts[0].contention = Contention::kAny;
+  JobRecord& heavy = JobIn(Contended(), "heavy");
+  NeverRan(&heavy);
+  heavy.depth_max = heavy.in_flight_at_close = 256;  // asked for, and not one was given
+  for (SeriesCell& cell : heavy.series) cell.in_flight = 256;
+  EXPECT_EQ(OnlyVerdict().outcome, Outcome::kPass) << OnlyVerdict().why;
+}
+
+TEST_F(GatesTest, AWorkerThatHadNothingToBeginIsNoError) {
+  scenario_.asserts[0].contention = Contention::kAny;
+  JobRecord& heavy = JobIn(Contended(), "heavy");
+  NeverRan(&heavy);
+  heavy.open_loop = OpenLoopRecord{.rate_iops = 0.01, .process = "fixed"};
+  EXPECT_EQ(OnlyVerdict().outcome, Outcome::kPass) << OnlyVerdict().why;
+  heavy.open_loop->due = 1;
+  EXPECT_EQ(OnlyVerdict().outcome, Outcome::kError);
+  heavy.open_loop.reset();
+  scenario_.phases[2].changed_jobs = {scenario_.jobs[0]};
+  scenario_.phases[2].changed_jobs[0].think_time_ns = 11'000'000'000;
+  EXPECT_EQ(OnlyVerdict().outcome, Outcome::kPass) << OnlyVerdict().why;
+}
+
+TEST_F(GatesTest, AWorkerThatBeganAfterTheWindowOpenedMakesItInconclusive) {
+  scenario_.asserts[0].contention = Contention::kAny;
+  JobIn(Contended(), "heavy").ios_trimmed = 0;
+  std::vector<SeriesCell>& series = JobIn(Contended(), "heavy").series;
+  for (size_t i = 0; i < 9; i++) series[i] = {};
+  EXPECT_EQ(OnlyVerdict().outcome, Outcome::kPass) << "in the last cell of the ramp";
+  for (size_t i = 9; i < 17; i++) series[i] = {};
+  EXPECT_EQ(OnlyVerdict().outcome, Outcome::kInconclusive);
+  EXPECT_NE(OnlyVerdict().why.find("1 of 2 workers had begun no I/O when the window of phase "
+                                   "contention opened, and heavy[0] not until 700 ms later"),
+            std::string::npos)
+      << OnlyVerdict().why;
+  series[0].in_flight = 1;  // one that has been waiting ever since
+  for (SeriesCell& cell : series) cell.in_flight = 1;
+  EXPECT_EQ(OnlyVerdict().outcome, Outcome::kPass) << OnlyVerdict().why;
+}
+
 // --- the kernel's counters ---
 
 TEST_F(GatesTest, CountersReadLateAreHeldAgainstWhatTheJobsDidFromThenOn) {
