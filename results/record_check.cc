@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "scenarios/language/canonical.h"
 
@@ -13,6 +15,8 @@ namespace {
 
 using Fault = std::optional<std::string>;
 
+constexpr uint64_t kSectorBytes = 512;
+
 Fault FaultOfDirection(const JobRecord& job, const DirectionRecord& direction) {
   const auto count = [&](const char* what, const LatencyStats& stats) -> Fault {
     if (stats.count() == direction.ios) return std::nullopt;
@@ -21,6 +25,13 @@ Fault FaultOfDirection(const JobRecord& job, const DirectionRecord& direction) {
   };
   if (auto fault = count("lat", direction.lat)) return fault;
   if (auto fault = count("clat", direction.clat)) return fault;
+  // All I/Os of a job are of one size, of whole sectors; what was short is an error.
+  const uint64_t each_bytes = direction.ios == 0 ? 0 : direction.bytes / direction.ios;
+  if (direction.bytes != each_bytes * direction.ios || each_bytes % kSectorBytes != 0 ||
+      (direction.ios > 0 && each_bytes == 0)) {
+    return fmt::format("{} has {} bytes in {} {} I/Os", job.job, direction.bytes, direction.ios,
+                       direction.direction);
+  }
   if (!direction.slat) return std::nullopt;
   if (auto fault = count("slat", *direction.slat)) return fault;
   if (direction.slat->sum_ns() + direction.clat.sum_ns() == direction.lat.sum_ns()) {
@@ -44,10 +55,41 @@ Fault FaultOfJob(const PhaseRecord& phase, const JobRecord& job) {
   return std::nullopt;
 }
 
+// A queue is the sum of its jobs, but for those that trim.
+Fault FaultOfQueue(const PhaseRecord& phase, const QueueRecord& queue) {
+  uint64_t ios = 0;
+  uint64_t bytes = 0;
+  uint32_t demand = 0;
+  for (const JobRecord& job : phase.jobs) {
+    if (job.queue != queue.queue) continue;
+    demand += job.iodepth;
+    if (!job.directions.empty() && IsTrim(job.directions.front())) continue;
+    for (const DirectionRecord& direction : job.directions) {
+      ios += direction.ios;
+      bytes += direction.bytes;
+    }
+  }
+  if (ios == queue.ios && bytes == queue.bytes && demand == queue.demand) return std::nullopt;
+  return fmt::format("{} has {} I/Os of {} bytes and a demand of {}, and its jobs {}, {} and {}",
+                     queue.queue, queue.ios, queue.bytes, queue.demand, ios, bytes, demand);
+}
+
 Fault FaultOfPhase(const PhaseRecord& phase) {
   if (phase.window_open_ns < 0 || phase.window_close_ns < 0) return "a window began before time";
+  if (phase.series_cell_ns <= 0) {
+    return fmt::format("a cell of a series is {} ns long", phase.series_cell_ns);
+  }
+  std::set<std::pair<std::string, uint32_t>> jobs;
   for (const JobRecord& job : phase.jobs) {
+    if (!jobs.emplace(job.job, job.clone).second) {
+      return fmt::format("{}, clone {}, stands twice", job.job, job.clone);
+    }
     if (auto fault = FaultOfJob(phase, job)) return fault;
+  }
+  std::set<std::string> queues;
+  for (const QueueRecord& queue : phase.queues) {
+    if (!queues.insert(queue.queue).second) return fmt::format("{} stands twice", queue.queue);
+    if (auto fault = FaultOfQueue(phase, queue)) return fault;
   }
   for (const TagSetPhaseRecord& set : phase.tag_sets) {
     if (set.samples_contended <= set.samples) continue;

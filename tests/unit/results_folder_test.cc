@@ -88,6 +88,13 @@ TEST(RecordCheck, WhatWasChangedDoesNot) {
          set.samples_contended = set.samples + 1;
        }},
       {"window", [](Record* r) { r->phases[0].window_open_ns = -1; }},
+      {"bytes", [](Record* r) { r->phases[0].jobs[0].directions[0].bytes = 7; }},
+      {"bytes", [](Record* r) { r->phases[0].jobs[0].directions[0].bytes = 0; }},
+      {"bytes", [](Record* r) { r->phases[0].queues[0].bytes *= 2; }},
+      {"and its jobs", [](Record* r) { r->phases[0].queues[0].demand++; }},
+      {"stands twice", [](Record* r) { r->phases[0].jobs.push_back(r->phases[0].jobs[0]); }},
+      {"stands twice", [](Record* r) { r->phases[0].queues.push_back(r->phases[0].queues[0]); }},
+      {"cell", [](Record* r) { r->phases[0].series_cell_ns = 0; }},
   };
   for (const Case& c : cases) {
     Record record = SoundRecord();
