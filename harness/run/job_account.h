@@ -78,6 +78,7 @@ class JobAccount {
   // Made, but never handed to the engine before the close.
   void Dropped(uint32_t count) { in_flight_at_close_ -= count; }
 
+  // After Advance to the end of the call: both counts of it are on one side of every edge.
   void CountSubmitCall() { counts_.submit_calls++; }
   // It handed over so many; only of jobs whose batch_submit is not 1.
   void CountSubmitSize(uint32_t ios) { sizes_now_[ios]++; }

@@ -184,8 +184,8 @@ bool JobLoop<ClockT, ObserverT>::SubmitPending() {
     int64_t issue_ns = kHasSlat ? 0 : clock_.NowNs();
     const int taken = engine_->Submit({ops, offered});
     if (kHasSlat) issue_ns = clock_.NowNs();
-    account_->CountSubmitCall();
     Advance(issue_ns);
+    account_->CountSubmitCall();
     observer_.Submitted(offered, taken);
     if (kOne ? taken != 1 : taken <= 0) [[unlikely]] {
       CHECK(taken <= 0);

@@ -311,5 +311,19 @@ TEST(JobLoopAccount, B15CallsAreToldApartByHowMuchTheyHandOver) {
   EXPECT_EQ(record.submit_sizes, (std::vector<std::pair<uint32_t, uint64_t>>{{1, 2}, {3, 1}}));
 }
 
+TEST(JobLoopAccount, ACallDuringWhichTheWindowOpensOrClosesIsCountedOnOneSideOnly) {
+  for (const int64_t at : {95, 1095}) {
+    Crank crank({.loop = {.iodepth = 4, .batch_submit = 4, .batch_complete = 4}});
+    crank.engine.submit_cost_ns = 10;
+    crank.At(at);
+    crank.Submit();
+    crank.FinishAt(1200, 4);
+    const JobRecord record = crank.Finish();
+    const bool opens = at < 100;
+    EXPECT_EQ(record.submit_calls, opens ? 1u : 0u);
+    EXPECT_EQ(record.submit_sizes.size(), record.submit_calls);
+  }
+}
+
 }  // namespace
 }  // namespace blkfair
