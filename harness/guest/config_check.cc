@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "kmod_setup/fixture_table.h"
+#include "scenarios/language/job_forms.h"
 
 namespace blkfair {
 namespace {
@@ -109,9 +110,9 @@ std::vector<ConfigNeed> ConfigNeedsOf(const Scenario& scenario) {
       if (!symbol.empty()) Add(symbol, false, "module " + module, &needs);
     }
   }
-  for (const JobSpec& job : scenario.jobs) {
-    if (job.engine.starts_with("io_uring")) Add("IO_URING", true, "engine " + job.engine, &needs);
-    if (job.engine == "libaio") Add("AIO", true, "engine libaio", &needs);
+  for (const JobSpec* job : JobForms(scenario)) {
+    if (job->engine.starts_with("io_uring")) Add("IO_URING", true, "engine " + job->engine, &needs);
+    if (job->engine == "libaio") Add("AIO", true, "engine libaio", &needs);
   }
   return needs;
 }

@@ -15,6 +15,8 @@
 #include <sstream>
 #include <thread>
 
+#include "scenarios/language/job_forms.h"
+
 namespace blkfair {
 
 namespace {
@@ -190,8 +192,9 @@ std::string ValuesOf(const FixtureRecord& fixture, std::string_view attribute) {
 }
 
 bool HasBufferedWrites(const Scenario& scenario, const std::string& fixture) {
-  return std::any_of(scenario.jobs.begin(), scenario.jobs.end(), [&](const JobSpec& job) {
-    return job.queue.fixture == fixture && Writes(job.rw) && !job.direct;
+  const std::vector<const JobSpec*> forms = JobForms(scenario);
+  return std::any_of(forms.begin(), forms.end(), [&](const JobSpec* job) {
+    return job->queue.fixture == fixture && Writes(job->rw) && !job->direct;
   });
 }
 

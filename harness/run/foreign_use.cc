@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "kmod_setup/fixture_table.h"
+#include "scenarios/language/job_forms.h"
 
 namespace blkfair {
 
@@ -14,15 +15,8 @@ bool ChangesData(Rw rw) { return rw != Rw::kRead && rw != Rw::kRandRead; }
 
 // A job, as it is in itself or in one of the phases, that changes the data of a fixture's queues.
 const JobSpec* FindWriter(const Scenario& scenario, const std::string& fixture) {
-  const auto find = [&](const std::vector<JobSpec>& jobs) -> const JobSpec* {
-    for (const JobSpec& job : jobs) {
-      if (job.queue.fixture == fixture && ChangesData(job.rw)) return &job;
-    }
-    return nullptr;
-  };
-  if (const JobSpec* job = find(scenario.jobs)) return job;
-  for (const PhaseSpec& phase : scenario.phases) {
-    if (const JobSpec* job = find(phase.changed_jobs)) return job;
+  for (const JobSpec* job : JobForms(scenario)) {
+    if (job->queue.fixture == fixture && ChangesData(job->rw)) return job;
   }
   return nullptr;
 }

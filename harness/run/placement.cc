@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "scenarios/language/job_forms.h"
 
 namespace blkfair {
 
@@ -135,14 +136,14 @@ void NotePlacement(const Placement& placement, JobRecord* record) {
 }
 
 Result<void> CheckGuestCpus(const Scenario& scenario) {
-  for (const JobSpec& job : scenario.jobs) {
-    if (job.cpus.empty()) continue;
-    const uint32_t cpu = *std::max_element(job.cpus.begin(), job.cpus.end());
+  for (const JobSpec* job : JobForms(scenario)) {
+    if (job->cpus.empty()) continue;
+    const uint32_t cpu = *std::max_element(job->cpus.begin(), job->cpus.end());
     if (cpu < scenario.guest.vcpus) continue;
     return Fail(ErrorKind::kUsage,
                 fmt::format("job {} names CPU {}, and the guest has {} of them, from 0 on: name "
                             "others in cpus, or set vcpus = {} in [guest]",
-                            job.name, cpu, scenario.guest.vcpus, cpu + 1));
+                            job->name, cpu, scenario.guest.vcpus, cpu + 1));
   }
   return {};
 }

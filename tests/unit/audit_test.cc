@@ -184,6 +184,12 @@ TEST_F(AuditTest, WriteBackThrottlingMattersToBufferedWrites) {
   audit_.clear();
   AuditFixture(scenario, DiskFixture(), &audit_);
   EXPECT_FALSE(Finding("disk.wbt_lat_usec").warning.empty());
+  scenario.phases.emplace_back();
+  scenario.phases[0].changed_jobs = scenario.jobs;
+  scenario.jobs[0].direct = true;
+  audit_.clear();
+  AuditFixture(scenario, DiskFixture(), &audit_);
+  EXPECT_FALSE(Finding("disk.wbt_lat_usec").warning.empty()) << "a phase may set it";
 }
 
 }  // namespace

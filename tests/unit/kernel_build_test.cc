@@ -69,6 +69,12 @@ TEST(KernelConfig, WhatIsMissingIsNamedWithItsLine) {
   EXPECT_EQ(Symbols(missing), (std::vector<std::string>{"BLK_DEV_NULL_BLK", "IOSCHED_BFQ", "AIO"}));
   EXPECT_NE(ConfigLines(missing).find("CONFIG_BLK_DEV_NULL_BLK=y (module null_blk)"),
             std::string::npos);
+  config.erase("IO_URING");
+  Scenario scenario = Shipped("lopsided_null_blk", {"fixture.pair.scheduler=bfq"});
+  scenario.phases[0].changed_jobs = {scenario.jobs[0]};
+  scenario.phases[0].changed_jobs[0].engine = "io_uring";
+  EXPECT_EQ(Symbols(MissingNeeds(config, ConfigNeedsOf(scenario), true)).back(), "IO_URING")
+      << "a phase may set it";
   // A module does, where there are modules.
   config["BLK_DEV_NULL_BLK"] = "m";
   EXPECT_EQ(MissingNeeds(config, needs, true).size(), 2u);

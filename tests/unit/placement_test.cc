@@ -72,6 +72,10 @@ TEST(Placement, CpusThatAreNotHereAreNamedBesideThoseThatAre) {
             "or set vcpus = 4 in [guest]");
   scenario.guest.vcpus = 4;
   EXPECT_TRUE(CheckGuestCpus(scenario));
+  scenario.phases.emplace_back();
+  scenario.phases[0].changed_jobs = {job};
+  scenario.phases[0].changed_jobs[0].cpus = {4};
+  EXPECT_FALSE(CheckGuestCpus(scenario)) << "a phase may set it";
 }
 
 }  // namespace
