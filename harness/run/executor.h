@@ -60,6 +60,7 @@ struct PhaseResult {
   int64_t window_open_ns = 0;   // since the barrier
   int64_t window_close_ns = 0;
   bool interrupted = false;
+  bool cut_short = false;                  // the window closed before it was to
   std::optional<SamplingRecord> sampling;  // where a thread of its own samples
   // A worker broke or died, named here: the window was closed for all, and what was measured until
   // then is there.

@@ -213,4 +213,30 @@ void JobAccount::Finish(uint32_t outstanding, JobRecord* record) {
   record->clock_anomalies = clock_anomalies_;
 }
 
+void JobAccount::NoteHung(int64_t close_ns, uint32_t iodepth, JobRecord* record) const {
+  close_ns = std::min(close_ns, times_.close_ns);
+  const int64_t open_ns = std::min(times_.open_ns, close_ns);
+  if (part_ == kDrain || open_ns == close_ns) return;  // it hung afterwards, or never began
+  const bool in_ramp = part_ == kRamp;
+  // It has passed no edge since: what is in flight has been so from its last completion on.
+  const uint32_t in_flight = iodepth == 1 || in_ramp ? iodepth : depth_max_;
+  const int64_t from_ns = in_ramp ? open_ns : std::max(gap_from_ns_, open_ns);
+  record->gap_max_ns = std::max<int64_t>(0, close_ns - from_ns);
+  record->gap_max_at_ns = from_ns - times_.barrier_ns;
+  record->gap_censored = true;
+  if (!in_ramp && gap_max_ns_ > record->gap_max_ns) {
+    record->gap_max_ns = gap_max_ns_;
+    record->gap_max_at_ns = gap_max_at_ns_ - times_.barrier_ns;
+    record->gap_censored = false;
+  }
+  const uint64_t at_open = in_ramp ? DepthIntegral(open_ns, in_flight) : open_integral_;
+  record->depth_mean = static_cast<double>(DepthIntegral(close_ns, in_flight) - at_open) /
+                       static_cast<double>(close_ns - open_ns);
+  // Of a batch that was on its way it may be less: then no integral says it.
+  if (record->depth_mean > iodepth) record->depth_mean = in_flight;
+  record->depth_max = std::max(in_flight, in_ramp ? 0 : depth_max_);
+  record->in_flight_at_close = in_flight;
+  record->ios_trimmed = in_ramp ? counts_.ios : counts_at_open_.ios;
+}
+
 }  // namespace blkfair

@@ -177,6 +177,11 @@ class JobAccount {
   // After the drain, once: moves what was counted into `record`. `outstanding` I/Os never came
   // back. The histograms' memory is moved too: it goes with the account's resource.
   void Finish(uint32_t outstanding, JobRecord* record);
+  // Instead, of a job whose thread hangs in the kernel: how long it has waited by the close, and
+  // how deep it was. Should the thread come back meanwhile, these are the figures of some moment;
+  // the histograms are its own, and not looked at.
+  [[gnu::no_sanitize("thread")]] void NoteHung(int64_t close_ns, uint32_t iodepth,
+                                               JobRecord* record) const;
 
  private:
   // errno values are below 134 on Linux; what lies beyond is counted as the last.

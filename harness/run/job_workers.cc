@@ -41,9 +41,10 @@ std::string EndOf(const siginfo_t& info) {
   return fmt::format("was killed by signal {} ({})", info.si_status, ::strsignal(info.si_status));
 }
 
-// Its figures are not looked at: a thread may still write them.
-JobRecord RecordOfGivenUp(const JobSetup& setup) {
+// What it completed is not looked at: a thread may still write it.
+JobRecord RecordOfGivenUp(const JobSetup& setup, const JobAccount& account, int64_t close_ns) {
   JobRecord record = IdentityOf(setup);
+  account.NoteHung(close_ns, setup.config.iodepth, &record);
   record.outstanding = setup.config.iodepth;  // at most
   return record;
 }
@@ -226,7 +227,7 @@ std::vector<JobRecord> JobWorkers::Collect(std::optional<Error>* broken) {
   std::vector<JobRecord> records;
   for (const auto& worker : workers_) {
     if (worker->given_up) {
-      records.push_back(RecordOfGivenUp(worker->setup));
+      records.push_back(RecordOfGivenUp(worker->setup, worker->desk->account, close_ns()));
     } else {
       if (!worker->died.empty()) worker->desk->account.CloseAt(close_ns());
       // Copied: what the desk gives away lies in memory that goes with the worker.

@@ -67,7 +67,8 @@ std::vector<MeteredQueue> MeteredQueuesOf(const PhasePlan& plan, const std::vect
 void FillPhaseRecord(const std::vector<Queue>& queues, PhaseResult result, PhaseRecord* record) {
   record->window_open_ns = result.window_open_ns;
   record->window_close_ns = result.window_close_ns;
-  record->partial = result.interrupted || result.broken.has_value();
+  // A worker that broke or hung when the window had closed has shortened nothing.
+  record->partial = result.interrupted || result.cut_short;
   record->jobs = std::move(result.jobs);
   record->sampling = std::move(result.sampling);
   for (const Queue& queue : queues) record->queues.push_back(RecordOf(queue, record->jobs));

@@ -71,6 +71,7 @@ Result<PhaseResult> ThreadExecutor::RunPhase(const PhasePlan& plan, const PhaseH
   // A clock that ran backwards may have closed it before the barrier.
   result.window_close_ns = std::max<int64_t>(0, workers.close_ns() - times.barrier_ns);
   result.window_open_ns = std::min(plan.ramp_ns, result.window_close_ns);
+  result.cut_short = result.window_close_ns < plan.ramp_ns + plan.runtime_ns;
   return result;
 }
 

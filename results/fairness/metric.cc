@@ -306,6 +306,12 @@ Reading ReadMetric(const MetricInfo& metric, const Subject& subject) {
     }
     case MetricKind::kIops:
     case MetricKind::kBandwidth:
+      if (std::any_of(subject.jobs.begin(), subject.jobs.end(),
+                      [](const JobRecord* job) { return job->directions.empty(); })) {
+        return Absent(base, fmt::format("a worker of {} was given up: what it completed is not "
+                                        "known",
+                                        subject.name));
+      }
       if (base.ios == 0 && !base.starved) {
         return Absent(base, fmt::format("{} did no I/O in the window", subject.name));
       }

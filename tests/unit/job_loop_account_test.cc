@@ -289,6 +289,27 @@ TEST(JobLoopAccount, WhatTheClockSteppedDuringIsCountedAndNotTimed) {
   EXPECT_LT(record.gap_max_ns, 5'000);
 }
 
+TEST(JobLoopAccount, AThreadThatHangsHasWaitedUntilTheClose) {
+  Crank crank({.loop = {.iodepth = 1}});
+  crank.Submit();
+  JobRecord from_the_ramp_on;
+  crank.account.NoteHung(crank.times.close_ns, 1, &from_the_ramp_on);
+  EXPECT_EQ(from_the_ramp_on.gap_max_ns, 1000);
+  EXPECT_EQ(from_the_ramp_on.gap_max_at_ns, 100);
+  EXPECT_TRUE(from_the_ramp_on.gap_censored);
+  EXPECT_DOUBLE_EQ(from_the_ramp_on.depth_mean, 1);
+  EXPECT_EQ(from_the_ramp_on.depth_max, 1u);
+  crank.FinishAt(50);
+  crank.FinishAt(350);
+  JobRecord from_then_on;
+  crank.account.NoteHung(crank.times.close_ns, 1, &from_then_on);
+  EXPECT_EQ(from_then_on.gap_max_ns, 750);
+  EXPECT_EQ(from_then_on.gap_max_at_ns, 350);
+  EXPECT_DOUBLE_EQ(from_then_on.depth_mean, 1);
+  EXPECT_EQ(from_then_on.ios_trimmed, 1u);
+  EXPECT_TRUE(from_then_on.directions.empty());
+}
+
 TEST(JobLoopAccount, CallsAreCountedInTheWindowOnly) {
   Crank crank({.loop = {.iodepth = 1}});
   crank.Submit();

@@ -44,6 +44,17 @@ TEST(PhaseRecord, QueueIsTheSumOfItsJobs) {
   EXPECT_EQ(record.jobs.size(), 3U);
 }
 
+TEST(PhaseRecord, IsPartialWhereTheWindowWasCutShortAndNotWhereAWorkerBrokeAfterIt) {
+  PhaseResult result;
+  result.broken = Error{ErrorKind::kKernel, 0, "job a: it was given up"};
+  PhaseRecord record;
+  FillPhaseRecord({}, result, &record);
+  EXPECT_FALSE(record.partial);
+  result.cut_short = true;
+  FillPhaseRecord({}, result, &record);
+  EXPECT_TRUE(record.partial);
+}
+
 TEST(PhaseRecord, TrimsAreNotAddedToReadsAndWrites) {
   Queue queue;
   queue.fixture = "pair";
