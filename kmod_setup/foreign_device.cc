@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -146,6 +147,7 @@ Result<void> ClaimBlock(const KernelFs& fs, std::string_view who, dev_t number,
   device->serial = SerialOf(fs, device->name);
   ASSIGN_OR_RETURN(const int64_t sectors, fs.ReadInt(ClassDir(fs, device->name) + "/size"));
   device->size_bytes = static_cast<uint64_t>(sectors) * 512;
+  if (device->size_bytes == 0) return Refused(who, device->asked, "it has no room at all");
   return {};
 }
 
@@ -183,6 +185,11 @@ Result<ForeignDevice> ClaimDevice(const KernelFs& fs, std::string_view who,
   }
   if (const auto why = WhyFileInUse(fs, device.path)) return Refused(who, asked, *why);
   ASSIGN_OR_RETURN(device.claim, OpenFile(device.path, O_RDONLY));
+  // A file, by whatever names: two queues on one would be one queue.
+  if (::flock(device.claim.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return FailErrno(errno, fmt::format("lock {}", asked));
+    return Refused(who, asked, "it is a queue already, here or in another run");
+  }
   device.size_bytes = static_cast<uint64_t>(info.st_size);
   if (device.size_bytes == 0) return Refused(who, asked, "it is empty");
   return device;

@@ -25,7 +25,8 @@ std::optional<std::string> WhyFileInUse(const KernelFs& fs, const std::string& p
 
 // What `asked` turned out to be, held open. A block device is opened O_EXCL, which the kernel
 // grants to one: not to a mount, a swap area, or a holder beside it, of the device or of one of its
-// partitions (block/bdev.c, bd_prepare_to_claim). Nothing is ever created, or opened for writing.
+// partitions (block/bdev.c, bd_prepare_to_claim). A file is locked (flock(2)), which keeps other
+// queues of ours from it. Nothing is ever created, or opened for writing.
 struct ForeignDevice {
   std::string asked;
   std::string path;    // canonical

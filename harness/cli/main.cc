@@ -7,6 +7,8 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -39,6 +41,27 @@ bool IsBisectStep(int argc, char** argv) {
                      [](const char* word) { return std::string_view(word) == "bisect-step"; });
 }
 
+// What stands where a command should and is none, and which there are. CLI11 would only say that
+// one is missing.
+std::optional<std::string> NoSuchCommand(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* at = &app;
+  for (int i = 1; i < argc && at->get_require_subcommand_min() > 0; i++) {
+    if (std::string_view(argv[i]).starts_with('-')) return std::nullopt;
+    const CLI::App* next = nullptr;
+    std::vector<std::string> names;
+    for (const CLI::App* known : at->get_subcommands({})) {
+      if (known->check_name(argv[i])) next = known;
+      names.push_back(known->get_name());
+    }
+    if (next == nullptr) {
+      return fmt::format("{} has no command '{}'; it has {}", at->get_name(), argv[i],
+                         fmt::join(names, ", "));
+    }
+    at = next;
+  }
+  return std::nullopt;
+}
+
 int Main(int argc, char** argv) {
   CLI::App app{"blkfair: does each queue of a shared tag set still get what it should?", "blkfair"};
   app.set_version_flag("--version", fmt::format("blkfair {}", kVersion));
@@ -56,6 +79,10 @@ int Main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "help") {
     fmt::print("{}", app.help());
     return kExitPass;
+  }
+  if (const auto none = NoSuchCommand(app, argc, argv)) {
+    fmt::print(stderr, "blkfair: {}\n", *none);
+    return kExitUsage;
   }
   try {
     app.parse(argc, argv);

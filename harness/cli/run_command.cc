@@ -31,6 +31,8 @@ namespace blkfair {
 
 namespace {
 
+constexpr uint32_t kRepeatsMax = 1000;  // as the key's
+
 class RunCommand final : public Command {
  public:
   CLI::App* AddTo(CLI::App& app) override;
@@ -84,9 +86,9 @@ CLI::App* RunCommand::AddTo(CLI::App& app) {
       ->check(CLI::IsMember({"virtual", "real"}));
   command->add_option("--seed", seed_, "Same as --set seed=N");
   command->add_option("--repeat", repeat_, "Same as --set repeat=N: whole runs, judged together")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1U, kRepeatsMax));
   command->add_option("--only-repeat", only_repeat_, "Run this repeat alone, exactly as it was run")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1U, kRepeatsMax));
   command->add_option("--set", overrides_, "Override a key: job.heavy.iodepth=64")
       ->allow_extra_args(false);
   command
@@ -135,6 +137,13 @@ Result<void> RunCommand::CheckOptions(const std::vector<LoadedScenario>& loaded)
   };
   if (!seed_.empty() && sets("seed")) return contradiction("--seed and --set seed: keep one");
   if (repeat_ > 0 && sets("repeat")) return contradiction("--repeat and --set repeat: keep one");
+  for (const LoadedScenario& row : loaded) {
+    const uint32_t repeats = row.scenario.repeat;
+    if (repeats > 1 && only_repeat_ > repeats) {
+      return contradiction(fmt::format("--only-repeat {}: {} has {} repeats", only_repeat_,
+                                       row.scenario.name, repeats));
+    }
+  }
   const bool simulated = std::all_of(loaded.begin(), loaded.end(), [](const LoadedScenario& row) {
     return IsSimulated(row.scenario);
   });

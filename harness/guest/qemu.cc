@@ -55,10 +55,12 @@ std::string KernelCommandLine(const QemuSpec& spec) {
 // icount_start_warp_timer and rr_cpu_thread_fn; the cause is not proven. Seen with QEMU 7.2 on a
 // busy host, pinned: of runs with the same input 5 of 50 differed without it; with it none of 36,
 // 20 of them not even pinned, for the same processor time.) Not with devices of QEMU's own: their
-// I/O never completes then (nvme on null-co, 7.2), and would not repeat anyway.
+// I/O never completes then (nvme on null-co, 7.2), and would not repeat anyway. Nor with several
+// CPUs, for which QEMU has no recording.
 std::string InstructionCounting(const QemuSpec& spec) {
   std::string options = "shift=3,sleep=off";
-  if (spec.device_arguments.empty()) options += ",rr=record,rrfile=/dev/null";
+  if (spec.device_arguments.empty() && spec.shape.vcpus == 1)
+    options += ",rr=record,rrfile=/dev/null";
   return options;
 }
 

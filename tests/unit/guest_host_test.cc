@@ -340,6 +340,13 @@ TEST(Qemu, DevicesOfItsOwnAreNotRecorded) {
   EXPECT_NE(Joined(spec).find("-device nvme,serial=x "), std::string::npos);
 }
 
+TEST(Qemu, SeveralCpusAreNotRecorded) {
+  QemuSpec spec;
+  spec.shape.vcpus = 2;
+  EXPECT_NE(Joined(spec).find("-icount shift=3,sleep=off "), std::string::npos);
+  EXPECT_NE(Joined(spec).find("-smp 2 "), std::string::npos);
+}
+
 TEST(Qemu, RealTimeIsNotCounted) {
   QemuSpec spec;
   spec.time = GuestTime::kReal;

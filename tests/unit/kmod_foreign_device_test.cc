@@ -1,5 +1,6 @@
 // Why devices of others are left alone: on a fake /sys and /proc.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -119,6 +120,24 @@ TEST_F(ForeignDeviceTest, FoldersAndEmptyFilesAreRefused) {
   Put(dir_.path() + "/empty", "");
   EXPECT_FALSE(ClaimDevice(fs_, "fixture disk", dir_.path()));
   EXPECT_FALSE(ClaimDevice(fs_, "fixture disk", dir_.path() + "/empty"));
+}
+
+TEST_F(ForeignDeviceTest, OneFileIsOneQueueByWhateverName) {
+  const std::string path = dir_.path() + "/file";
+  Put(path, std::string(4096, 'x'));
+  ASSERT_EQ(::symlink(path.c_str(), (path + ".symlink").c_str()), 0);
+  ASSERT_EQ(::link(path.c_str(), (path + ".link").c_str()), 0);
+  {
+    const auto device = ClaimDevice(fs_, "fixture disk", path);
+    ASSERT_TRUE(device) << device.error().message;
+    for (const char* name : {"", ".symlink", ".link"}) {
+      const auto again = ClaimDevice(fs_, "fixture other", path + name);
+      ASSERT_FALSE(again) << name;
+      EXPECT_EQ(again.error().kind, ErrorKind::kUsage);
+      EXPECT_NE(again.error().message.find("is a queue already"), std::string::npos);
+    }
+  }
+  EXPECT_TRUE(ClaimDevice(fs_, "fixture disk", path + ".link")) << "free again";
 }
 
 TEST_F(ForeignDeviceTest, DestroyNamesPathOrSerial) {
