@@ -74,7 +74,7 @@ TEST_F(Called, ATreeWithoutTheDriverIsRefusedBeforeBoot) {
   EXPECT_TRUE(Says("can run")) << output_;
   // Without scenarios: those that come with it, wherever it is called.
   EXPECT_EQ(Blkfair("kernel config --check debian:6.12"), 0) << output_;
-  EXPECT_TRUE(Says("lopsided_null_blk        can run")) << output_;
+  EXPECT_TRUE(Says("lopsided_null_blk can run")) << output_;
 }
 
 TEST_F(Called, AMatrixOfSchedulersIsOneTableAndCanBeGoneOnWith) {
