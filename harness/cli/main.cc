@@ -80,15 +80,15 @@ int Main(int argc, char** argv) {
     fmt::print("{}", app.help());
     return kExitPass;
   }
+  const int usage = IsBisectStep(argc, argv) ? kBisectUsage : kExitUsage;
   if (const auto none = NoSuchCommand(app, argc, argv)) {
     fmt::print(stderr, "blkfair: {}\n", *none);
-    return kExitUsage;
+    return usage;
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (app.exit(error) == 0) return kExitPass;
-    return IsBisectStep(argc, argv) ? kBisectUsage : kExitUsage;
+    return app.exit(error) == 0 ? kExitPass : usage;
   }
   for (const auto& [command, parser] : commands) {
     if (parser->parsed()) return command->Run();

@@ -51,6 +51,8 @@ TEST_F(RunCommandTest, WhatIsNoCommandIsNamed) {
     EXPECT_NE(called.output.find("has no command 'foo'; it has "), std::string::npos)
         << called.output;
   }
+  // `git bisect run` would take 2 for "bad".
+  EXPECT_EQ(Call("foo bisect-step").code, 128);
   EXPECT_EQ(Call("help").code, 0);
   EXPECT_EQ(Call("--version").code, 0);
 }
