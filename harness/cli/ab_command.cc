@@ -14,12 +14,12 @@
 #include "base/fd.h"
 #include "base/hash.h"
 #include "harness/cli/command.h"
-#include "harness/cli/execute.h"
 #include "harness/cli/exit_codes.h"
 #include "harness/cli/interrupt.h"
 #include "harness/cli/progress_line.h"
 #include "harness/cli/scenario_files.h"
 #include "harness/cli/shell.h"
+#include "harness/cli/side.h"
 #include "results/compare/comparison.h"
 #include "results/fairness/judge.h"
 #include "results/report/comparison_report.h"
@@ -33,20 +33,9 @@ constexpr uint32_t kRepeats = 6;  // the fewest whose order statistics hold a me
 constexpr double kErrorAllowed = 0.05;
 constexpr const char* kDefaultKernel = "debian:6.12";
 
-// A or B: its kernel, its overrides, and what was measured of it so far.
-struct Side {
+// A or B.
+struct NamedSide : Side {
   std::string name;
-  std::string folder;
-  std::string kernel;  // as asked for; empty for simulated queues
-  LoadedScenario loaded;
-  ExecuteOptions options;
-  std::map<uint32_t, Record> records;  // by repeat
-
-  std::vector<Record> List() const {
-    std::vector<Record> list;
-    for (const auto& [repeat, record] : records) list.push_back(record);
-    return list;
-  }
 };
 
 class AbCommand final : public Command {
@@ -61,7 +50,6 @@ class AbCommand final : public Command {
   Result<void> Prepare(const std::string& scenario, const std::string& folder);
   Result<void> TakeUpEarlier(Side* side) const;
   Result<void> RunUpTo(uint32_t repeats);
-  Result<void> Store(const Side& side) const;
   Result<int> One(const std::string& scenario, const std::string& folder);
   Comparison CompareSides(double confidence) const;
   std::vector<uint32_t> Looks() const;
@@ -80,7 +68,7 @@ class AbCommand final : public Command {
   bool force_ = false;
   bool json_ = false;
   bool quiet_ = false;
-  std::array<Side, 2> sides_;
+  std::array<NamedSide, 2> sides_;
   std::unique_ptr<ProgressLine> progress_;
 };
 
@@ -173,8 +161,8 @@ std::string AbCommand::KernelOf(size_t side) const {
 // The scenario as each side runs it.
 Result<void> AbCommand::Prepare(const std::string& scenario, const std::string& folder) {
   for (size_t i = 0; i < sides_.size(); i++) {
-    Side& side = sides_[i];
-    side = Side();
+    NamedSide& side = sides_[i];
+    side = NamedSide();
     side.folder = folder + (i == 0 ? "/a" : "/b");
     const std::vector<std::string>& own = i == 0 ? set_a_ : set_b_;
     std::vector<std::string> overrides = overrides_;
@@ -186,6 +174,7 @@ Result<void> AbCommand::Prepare(const std::string& scenario, const std::string& 
     if (!IsSimulated(side.loaded.scenario)) side.kernel = KernelOf(i);
     side.name = fmt::format("{}{}{}", side.kernel, side.kernel.empty() || own.empty() ? "" : " ",
                             fmt::join(own, " "));
+    side.command = CommandLine(side.loaded.path);
     if (side.name.empty()) side.name = "as the scenario has it";
     if (resume_) {
       RETURN_IF_ERROR(TakeUpEarlier(&side));
@@ -213,7 +202,7 @@ Result<void> AbCommand::TakeUpEarlier(Side* side) const {
   std::error_code error;
   if (!std::filesystem::exists(side->folder + "/manifest.json", error)) return {};
   ASSIGN_OR_RETURN(const ResultFolder earlier, ReadResultFolder(side->folder));
-  if (earlier.repeat_command != CommandLine(side->loaded.path)) {
+  if (earlier.repeat_command != side->command) {
     return Fail(ErrorKind::kUsage,
                 fmt::format("--resume: {} was begun by another command ({}): repeat that one, or "
                             "name another --out",
@@ -233,41 +222,17 @@ Result<void> AbCommand::TakeUpEarlier(Side* side) const {
 // A runs the odd repeats and B the even ones, so that no two runs draw the same random numbers and
 // A against A is a fair test of the ruler. In blocks of ABBA or BAAB, by the scenario's seed.
 Result<void> AbCommand::RunUpTo(uint32_t repeats) {
-  std::vector<ExecuteTask> tasks;
-  std::vector<Side*> of;
+  std::vector<SideRun> runs;
   for (uint32_t i = 0; i < repeats; i++) {
     const bool mirrored = Mix64(sides_[0].loaded.scenario.seed + i / 2) % 2 == 1;
     const bool a_first = (i % 2 == 0) != mirrored;
     for (const bool first : {true, false}) {
       Side& side = sides_[first == a_first ? 0 : 1];
       const uint32_t repeat = 2 * i + (&side == &sides_[0] ? 1 : 2);
-      if (side.records.count(repeat) > 0) continue;
-      tasks.push_back({&side.loaded, side.options});
-      tasks.back().options.repeat = repeat;
-      of.push_back(&side);
+      if (side.records.count(repeat) == 0) runs.push_back({&side, repeat});
     }
   }
-  if (tasks.empty()) return {};
-  Result<void> failed;
-  ExecuteAll(tasks, progress_.get(), [&](size_t at, const Result<Execution>& execution) {
-    if (!execution) {
-      if (failed) failed = Fail(execution.error());
-      return;
-    }
-    of[at]->records[tasks[at].options.repeat] = execution->record;
-    const Result<void> stored = Store(*of[at]);
-    if (!stored && failed) failed = Fail(stored.error());
-  });
-  return failed;
-}
-
-// After every run: an interruption loses nothing.
-Result<void> AbCommand::Store(const Side& side) const {
-  ResultFolder folder;
-  folder.scenario_path = side.loaded.path;
-  folder.repeat_command = CommandLine(side.loaded.path);
-  folder.records = side.List();
-  return WriteResultFolder(side.folder, folder);
+  return RunSides(runs, progress_.get());
 }
 
 // How many repeats there are when the data is looked at: fixed before the first run.
@@ -358,10 +323,7 @@ int AbCommand::Run() {
   progress_->Clear();
   if (!ready) {
     fmt::print(stderr, "blkfair: {}\n", ready.error().message);
-    return ready.error().kind == ErrorKind::kUsage         ? kExitUsage
-           : ready.error().kind == ErrorKind::kInterrupted ? kExitInterrupted
-           : ready.error().kind == ErrorKind::kUnmet       ? kExitUnmet
-                                                           : kExitError;
+    return ExitCodeOf(ready.error().kind);
   }
   return InterruptFlag::Raised() ? kExitInterrupted : CombineExitCodes(codes);
 }

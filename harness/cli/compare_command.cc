@@ -37,7 +37,7 @@ class CompareCommand final : public Command {
     const Result<int> code = Compare();
     if (code) return *code;
     fmt::print(stderr, "blkfair: {}\n", code.error().message);
-    return code.error().kind == ErrorKind::kUsage ? kExitUsage : kExitError;
+    return ExitCodeOf(code.error().kind);
   }
 
  private:

@@ -64,7 +64,7 @@ class StoredCommand final : public Command {
       const auto code = One(path);
       if (!code) {
         fmt::print(stderr, "blkfair: {}\n", code.error().message);
-        return code.error().kind == ErrorKind::kUsage ? kExitUsage : kExitError;
+        return ExitCodeOf(code.error().kind);
       }
       codes.push_back(*code);
     }

@@ -216,17 +216,7 @@ int KernelCommand::Run() {
   progress_->Clear();
   if (code) return *code;
   fmt::print(stderr, "blkfair: {}\n", code.error().message);
-  switch (code.error().kind) {
-    case ErrorKind::kUsage:
-      return kExitUsage;
-    case ErrorKind::kUnmet:
-      return kExitUnmet;
-    case ErrorKind::kInterrupted:
-      return kExitInterrupted;
-    case ErrorKind::kKernel:
-      break;
-  }
-  return kExitError;
+  return ExitCodeOf(code.error().kind);
 }
 
 }  // namespace

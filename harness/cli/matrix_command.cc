@@ -13,12 +13,12 @@
 
 #include "base/fd.h"
 #include "harness/cli/command.h"
-#include "harness/cli/execute.h"
 #include "harness/cli/exit_codes.h"
 #include "harness/cli/interrupt.h"
 #include "harness/cli/progress_line.h"
 #include "harness/cli/scenario_files.h"
 #include "harness/cli/shell.h"
+#include "harness/cli/side.h"
 #include "results/fairness/judge.h"
 #include "results/matrix/matrix.h"
 #include "results/result_folder.h"
@@ -30,21 +30,10 @@ namespace {
 constexpr const char* kKernelAxis = "kernel";
 constexpr size_t kCellsMax = 1000;
 
-// A combination of values: its scenario, and what was measured of it so far.
-struct Cell {
+// A combination of values.
+struct Cell : Side {
   std::vector<std::string> values;
   std::vector<std::string> overrides;
-  std::string kernel;
-  std::string folder;
-  LoadedScenario loaded;
-  ExecuteOptions options;
-  std::map<uint32_t, Record> records;  // by repeat
-
-  std::vector<Record> List() const {
-    std::vector<Record> list;
-    for (const auto& [repeat, record] : records) list.push_back(record);
-    return list;
-  }
 };
 
 class MatrixCommand final : public Command {
@@ -58,7 +47,6 @@ class MatrixCommand final : public Command {
   Result<void> TakeUpEarlier(Cell* cell) const;
   Result<void> ResolveKernels();
   Result<void> RunAll();
-  Result<void> Store(const Cell& cell) const;
   Result<int> Report() const;
   Result<int> All();
   std::string CellCommand(const Cell& cell) const;
@@ -166,6 +154,7 @@ Result<void> MatrixCommand::MakeCell(std::vector<std::string> values) {
   auto loaded = LoadScenarios({scenario_}, cell.overrides);
   if (!loaded) return Fail(loaded.error());
   cell.loaded = std::move(loaded->front());
+  cell.command = CellCommand(cell);
   if (kernels_.size() > 1 && IsSimulated(cell.loaded.scenario)) {
     return Fail(ErrorKind::kUsage, "--kernel: simulated queues know no kernel");
   }
@@ -217,37 +206,14 @@ Result<void> MatrixCommand::ResolveKernels() {
 Result<void> MatrixCommand::RunAll() {
   uint32_t repeats = 0;
   for (const Cell& cell : cells_) repeats = std::max(repeats, cell.loaded.scenario.repeat);
-  std::vector<ExecuteTask> tasks;
-  std::vector<Cell*> of;
+  std::vector<SideRun> runs;
   for (uint32_t repeat = 1; repeat <= repeats; repeat++) {
     for (Cell& cell : cells_) {
       if (repeat > cell.loaded.scenario.repeat || cell.records.count(repeat) > 0) continue;
-      tasks.push_back({&cell.loaded, cell.options});
-      tasks.back().options.repeat = repeat;
-      of.push_back(&cell);
+      runs.push_back({&cell, repeat});
     }
   }
-  if (tasks.empty()) return {};
-  Result<void> failed;
-  ExecuteAll(tasks, progress_.get(), [&](size_t at, const Result<Execution>& execution) {
-    if (!execution) {
-      if (failed) failed = Fail(execution.error());
-      return;
-    }
-    of[at]->records[tasks[at].options.repeat] = execution->record;
-    const Result<void> stored = Store(*of[at]);
-    if (!stored && failed) failed = Fail(stored.error());
-  });
-  return failed;
-}
-
-// After every run: an interruption loses nothing.
-Result<void> MatrixCommand::Store(const Cell& cell) const {
-  ResultFolder folder;
-  folder.scenario_path = cell.loaded.path;
-  folder.repeat_command = CellCommand(cell);
-  folder.records = cell.List();
-  return WriteResultFolder(cell.folder, folder);
+  return RunSides(runs, progress_.get());
 }
 
 std::string MatrixCommand::CellCommand(const Cell& cell) const {
@@ -273,7 +239,7 @@ Result<int> MatrixCommand::Report() const {
   std::vector<MatrixCell> cells;
   std::vector<int> codes;
   for (const Cell& cell : cells_) {
-    MatrixCell row{cell.values, cell.List(), {}, cell.folder, CellCommand(cell)};
+    MatrixCell row{cell.values, cell.List(), {}, cell.folder, cell.command};
     if (row.records.empty()) continue;  // interrupted before it was run
     row.judgement = Judge(cell.loaded.scenario, row.records);
     codes.push_back(row.judgement.exit_code);
@@ -316,17 +282,7 @@ int MatrixCommand::Run() {
   progress_->Clear();
   if (code) return *code;
   fmt::print(stderr, "blkfair: {}\n", code.error().message);
-  switch (code.error().kind) {
-    case ErrorKind::kUsage:
-      return kExitUsage;
-    case ErrorKind::kUnmet:
-      return kExitUnmet;
-    case ErrorKind::kInterrupted:
-      return kExitInterrupted;
-    case ErrorKind::kKernel:
-      break;
-  }
-  return kExitError;
+  return ExitCodeOf(code.error().kind);
 }
 
 }  // namespace

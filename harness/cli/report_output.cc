@@ -16,16 +16,19 @@ void ReportOutput::AddOptions(CLI::App* command) {
   CLI::Option* report =
       command->add_option("--report", kind_, "What to print: text, json, ktap or junit [text]")
           ->check(CLI::IsMember({"text", "json", "ktap", "junit"}));
-  command->add_flag("--json", json_, "Same as --report json (an array for several scenarios)")
+  command
+      ->add_flag_callback(
+          "--json", [this] { kind_ = "json"; },
+          "Same as --report json (an array for several scenarios)")
       ->excludes(report);
 }
 
 SummaryRow ReportOutput::Add(const ReportInput& input) {
   rows_.push_back(SummaryOf(input));
-  if (ForPeople()) {
+  if (kind_ == "text") {
     fmt::print("{}", TextReport(input, UseColour(STDOUT_FILENO)));
     std::fflush(stdout);
-  } else if (json_ || kind_ == "json") {
+  } else if (kind_ == "json") {
     json_reports_.push_back(JsonReport(input));
   }
   return rows_.back();
@@ -45,7 +48,7 @@ void ReportOutput::Finish(bool several, bool summary) const {
     fmt::print("{}", KtapReport(rows_));
   } else if (kind_ == "junit") {
     fmt::print("{}", JunitReport(rows_));
-  } else if (!ForPeople()) {
+  } else if (kind_ == "json") {
     fmt::print("{}", several ? fmt::format("[\n{}\n]\n", fmt::join(json_reports_, ",\n"))
                              : fmt::format("{}", fmt::join(json_reports_, "")));
   } else if (several && summary) {

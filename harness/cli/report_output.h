@@ -26,10 +26,7 @@ class ReportOutput {
   void Finish(bool several, bool summary) const;
 
  private:
-  bool ForPeople() const { return kind_ == "text" && !json_; }
-
   std::string kind_ = "text";
-  bool json_ = false;
   std::vector<std::string> json_reports_;
   std::vector<SummaryRow> rows_;
 };

@@ -341,7 +341,7 @@ int RunCommand::Run() {
   const auto folders = ReserveFolders(*loaded);
   if (!folders) {
     fmt::print(stderr, "blkfair: {}\n", folders.error().message);
-    return folders.error().kind == ErrorKind::kUsage ? kExitUsage : kExitError;
+    return ExitCodeOf(folders.error().kind);
   }
   std::vector<int> codes;
   for (size_t i = 0; i < loaded->size() && !InterruptFlag::Raised(); i++) {

@@ -209,9 +209,7 @@ int SelftestCommand::Run() {
     if (const Result<void> done = Guests(&progress); !done) {
       progress.Clear();
       fmt::print(stderr, "blkfair: {}\n", done.error().message);
-      return done.error().kind == ErrorKind::kInterrupted ? kExitInterrupted
-             : done.error().kind == ErrorKind::kUsage     ? kExitUsage
-                                                          : kExitError;
+      return ExitCodeOf(done.error().kind);
     }
   }
   for (const std::string& complaint : complaints_) {

@@ -12,9 +12,9 @@
 #include <chrono>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <thread>
 
+#include "harness/measure/cpu_ticks.h"
 #include "scenarios/language/job_forms.h"
 
 namespace blkfair {
@@ -113,34 +113,13 @@ void AuditMitigations(const KernelFs& fs, bool real_time, Audit* audit) {
       audit);
 }
 
-struct Ticks {
-  uint64_t busy = 0;
-  uint64_t all = 0;
-};
-
-// The first line of /proc/stat: user nice system idle iowait irq softirq steal (proc(5)).
-std::optional<Ticks> ReadTicks(const KernelFs& fs) {
-  const auto text = fs.Read(fs.roots().proc + "/stat");
-  if (!text) return std::nullopt;
-  std::istringstream words(text->substr(0, text->find('\n')));
-  std::string label;
-  words >> label;
-  Ticks ticks;
-  uint64_t count = 0;
-  for (int i = 0; i < 8 && words >> count; i++) {
-    ticks.all += count;
-    if (i != 3 && i != 4) ticks.busy += count;
-  }
-  return ticks;
-}
-
 void AuditLoad(const KernelFs& fs, bool real_time, Audit* audit) {
-  const auto before = ReadTicks(fs);
+  const auto before = ReadCpuTicks(fs);
   std::this_thread::sleep_for(kLoadWindow);
-  const auto after = ReadTicks(fs);
+  const auto after = ReadCpuTicks(fs);
   if (!before || !after || after->all <= before->all) return;
-  const double busy = static_cast<double>(after->busy - before->busy) /
-                      static_cast<double>(after->all - before->all);
+  const double busy = 1 - static_cast<double>(after->idle - before->idle) /
+                              static_cast<double>(after->all - before->all);
   const std::string value = fmt::format("{:.0f} % of the CPUs busy", busy * 100);
   Set("load", value,
       real_time && busy > kBusyWorthAWarning
