@@ -274,7 +274,8 @@ BootOutcome BootGuest(const BootOptions& options) {
     failed_boots.push_back(fmt::format("boot {}: {}", failed_boots.size() + 1, outcome.why));
     if (failed_boots.size() == kBootsMax) {
       outcome.why =
-          fmt::format("no boot of {} showed a sign of life; the last: {}", kBootsMax, outcome.why);
+          fmt::format("no boot of {} showed a sign of life{}; the last: {}", kBootsMax,
+                      spec.kvm ? " under KVM (--time virtual does without it)" : "", outcome.why);
       outcome.failed_boots = std::move(failed_boots);
       return outcome;
     }

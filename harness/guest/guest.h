@@ -57,7 +57,7 @@ struct GuestOptions {
 Record RunInGuest(const Scenario& scenario, const std::string& canonical_toml,
                   const GuestOptions& options);
 
-// Whether /dev/kvm can be used by this process.
+// Whether /dev/kvm can be used by this process and runs a guest's instructions on the CPU.
 bool KvmWorks();
 
 }  // namespace blkfair

@@ -10,6 +10,9 @@
 
 #include <cerrno>
 #include <optional>
+#include <sstream>
+
+#include "base/kernel_fs.h"
 
 namespace blkfair {
 namespace {
@@ -120,7 +123,22 @@ Result<ChildProcess> StartQemu(const QemuSpec& spec,
   return ChildProcess::Spawn(options);
 }
 
+bool CpuVirtualises(std::string_view cpuinfo) {
+  constexpr std::string_view kKey = "flags";
+  std::istringstream lines{std::string(cpuinfo)};
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(kKey)) continue;
+    std::istringstream words(line);
+    for (std::string word; words >> word;) {
+      if (word == "vmx" || word == "svm") return true;
+    }
+  }
+  return false;
+}
+
 bool KvmWorks() {
+  const Result<std::string> cpuinfo = ReadWholeFile(KernelRoots::Real().proc + "/cpuinfo");
+  if (!cpuinfo || !CpuVirtualises(*cpuinfo)) return false;
   const Result<UniqueFd> kvm = OpenFile("/dev/kvm", O_RDWR);
   return kvm && ::ioctl(kvm->get(), KVM_GET_API_VERSION, 0) == kKvmApiVersion;
 }

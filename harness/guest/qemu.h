@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fd.h"
@@ -31,6 +32,11 @@ std::vector<std::string> QemuArguments(const QemuSpec& spec);
 
 // First line of `qemu-system-x86_64 --version`; kUnmet when it is not installed.
 Result<std::string> QemuVersion();
+
+// Whether /proc/cpuinfo tells of VT-x or AMD-V. Without, a /dev/kvm may be there all the same
+// (seen: kvm-pvm in a cloud's guest) and yet interpret a stock kernel's every instruction: no boot
+// came to its first console line within a minute.
+bool CpuVirtualises(std::string_view cpuinfo);
 
 // Starts it: standard input from /dev/null, a process group of its own, killed with us; under
 // virtual time, or with devices of its own, on one host CPU. `before_exec` as in SpawnOptions; may

@@ -359,6 +359,13 @@ TEST(Qemu, RealTimeIsNotCounted) {
   EXPECT_NE(Joined(spec).find("-accel kvm "), std::string::npos);
 }
 
+TEST(Qemu, KvmIsNotTrustedOnACpuThatDoesNotVirtualise) {
+  EXPECT_TRUE(CpuVirtualises("processor\t: 0\nflags\t\t: fpu vmx lm\n"));
+  EXPECT_TRUE(CpuVirtualises("flags\t\t: fpu lm svm\nbugs\t\t: sysret_ss_attrs\n"));
+  EXPECT_FALSE(CpuVirtualises("flags\t\t: fpu lm hypervisor svm_lock avmx\nbugs\t\t: vmx svm\n"));
+  EXPECT_FALSE(CpuVirtualises(""));
+}
+
 TEST(Console, ProgressLinesAreRead) {
   RunProgress progress;
   ASSERT_TRUE(ParseProgressLine("blkfair: at 2/3 1500/2000 solo light", &progress));
