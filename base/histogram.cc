@@ -59,12 +59,17 @@ void Histogram::AddBucket(uint32_t bucket, uint64_t count) {
   counts_[bucket] += count;
 }
 
-int64_t Histogram::BucketMiddle(uint32_t bucket) {
+int64_t Histogram::BucketStart(uint32_t bucket) {
   CHECK(bucket <= kBuckets);
   if (bucket == kBuckets) return int64_t{1} << kMaxBits;
   const unsigned shift = ShiftOf(bucket);
-  const int64_t low = static_cast<int64_t>(bucket - (shift << kSubBits)) << shift;
-  return low + ((int64_t{1} << shift) >> 1);
+  return static_cast<int64_t>(bucket - (shift << kSubBits)) << shift;
+}
+
+int64_t Histogram::BucketMiddle(uint32_t bucket) {
+  const int64_t start = BucketStart(bucket);
+  if (bucket == kBuckets) return start;
+  return start + ((int64_t{1} << ShiftOf(bucket)) >> 1);
 }
 
 int64_t Histogram::BucketWidth(int64_t ns) {

@@ -1,4 +1,4 @@
-// Histogram: log-linear counts of nanosecond values. Values below 128 are exact; above, each power
+// Histogram: log-linear counts of nanosecond values. Values below 256 are exact; above, each power
 // of two is cut into 128 buckets, so a value is at most 1/256 away from the middle of its bucket.
 // Covers 0 ns to over 18 minutes; larger values are counted as saturated. Bounded memory, no
 // allocation after construction, one increment per sample. Mergeable by addition.
@@ -51,6 +51,8 @@ class Histogram {
   static constexpr uint32_t BucketOf(uint64_t ns) {
     return static_cast<uint32_t>(std::min<uint64_t>(IndexOf(ns), kBuckets));
   }
+  // The least value that a bucket holds, in ns.
+  static int64_t BucketStart(uint32_t bucket);
   // The middle of a bucket, in ns; of the saturated bucket, its lower end.
   static int64_t BucketMiddle(uint32_t bucket);
   // The width of the bucket that holds ns: the resolution of a percentile there.

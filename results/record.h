@@ -1,7 +1,6 @@
 // Record: what one run observed. Complete (it can be judged again anywhere, as any user) and free
-// of judgement. Plain values; written by the harness, read by assertions and reports. Absent
-// metrics are empty optionals, never zeros. All times are nanoseconds; times within a phase count
-// from the phase's start barrier.
+// of judgement. Plain values. Absent metrics are empty optionals, never zeros. All times are
+// nanoseconds; times within a phase count from the phase's start barrier.
 #pragma once
 
 #include <cstdint>
@@ -43,12 +42,22 @@ struct SeriesCell {
   bool operator==(const SeriesCell&) const = default;
 };
 
+// I/Os that have been going on for at least so many ns (a bucket's lower end), as (ns, I/Os).
+using Ages = std::vector<std::pair<int64_t, uint64_t>>;  // ascending
+
+// I/Os in flight at one moment: of their latencies nothing is known but that they are longer.
+struct UnfinishedRecord {
+  Ages lat;       // since they were made
+  Ages clat;      // since they were issued; not of those that were still being submitted
+  Ages response;  // open loop: since they were due; at the close, of those not begun as well
+};
+
 // How a job of a given rate kept it. All numbers are of the window.
 struct OpenLoopRecord {
   double rate_iops = 0;  // offered by each clone
   std::string process;   // "fixed" | "poisson"
   uint64_t due = 0;      // I/Os that were to begin
-  uint64_t late = 0;     // I/Os that found no free slot when they were due
+  uint64_t late = 0;     // of them, those that found no free slot when they were due
   uint64_t backlog_max = 0;
   uint64_t backlog_at_close = 0;  // due and not begun
   // Time in which an I/O had been due for more than one mean interval, a slot was free, and the
@@ -72,6 +81,8 @@ struct JobRecord {
   uint64_t ios_trimmed = 0;                 // completed in the ramp, before the window
   uint64_t ios_drained = 0;                 // completed after the window
   uint32_t in_flight_at_close = 0;
+  UnfinishedRecord unfinished_at_open;
+  UnfinishedRecord unfinished_at_close;
   uint32_t outstanding = 0;  // never came back within the drain limit: an error
   double depth_mean = 0;     // time mean of I/Os in flight in the window
   uint32_t depth_max = 0;

@@ -36,12 +36,19 @@ void Fields(auto& archive, MaybeConst<OpenLoopRecord> auto& r) {
   archive("behind_ns", behind_ns);
 }
 
+void Fields(auto& archive, MaybeConst<UnfinishedRecord> auto& r) {
+  auto& [lat, clat, response] = r;
+  archive("lat", lat);
+  archive("clat", clat);
+  archive("response", response);
+}
+
 void Fields(auto& archive, MaybeConst<JobRecord> auto& r) {
   auto& [job, clone, queue, engine, issue_point, iodepth, open_loop, directions, series, gap_max_ns,
-         gap_max_at_ns, gap_censored, ios_trimmed, ios_drained, in_flight_at_close, outstanding,
-         depth_mean, depth_max, submit_calls, submit_sizes, reap_calls, clock_anomalies, errors,
-         cpus, nice, ioprio, ended_early, cpu_user_ns, cpu_system_ns, switches_voluntary,
-         switches_involuntary] = r;
+         gap_max_at_ns, gap_censored, ios_trimmed, ios_drained, in_flight_at_close,
+         unfinished_at_open, unfinished_at_close, outstanding, depth_mean, depth_max, submit_calls,
+         submit_sizes, reap_calls, clock_anomalies, errors, cpus, nice, ioprio, ended_early,
+         cpu_user_ns, cpu_system_ns, switches_voluntary, switches_involuntary] = r;
   archive("job", job);
   archive("clone", clone);
   archive("queue", queue);
@@ -55,6 +62,8 @@ void Fields(auto& archive, MaybeConst<JobRecord> auto& r) {
   archive("ios_trimmed", ios_trimmed);
   archive("ios_drained", ios_drained);
   archive("in_flight_at_close", in_flight_at_close);
+  archive("unfinished_at_open", unfinished_at_open);
+  archive("unfinished_at_close", unfinished_at_close);
   archive("outstanding", outstanding);
   archive("depth_mean", depth_mean);
   archive("depth_max", depth_max);

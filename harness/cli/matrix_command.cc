@@ -42,6 +42,7 @@ class MatrixCommand final : public Command {
   int Run() override;
 
  private:
+  Result<std::vector<MatrixAxis>> GivenAxes() const;
   Result<void> ReadAxes();
   Result<void> MakeCell(std::vector<std::string> values);
   Result<void> TakeUpEarlier(Cell* cell) const;
@@ -59,6 +60,7 @@ class MatrixCommand final : public Command {
   std::string time_ = "virtual";
   std::string out_ = "blkfair-matrix";
   bool resume_ = false;
+  bool json_ = false;
   bool quiet_ = false;
   std::vector<MatrixAxis> axes_;
   std::vector<Cell> cells_;
@@ -74,7 +76,7 @@ CLI::App* MatrixCommand::AddTo(CLI::App& app) {
       ->add_option(
           "--axis", axis_texts_,
           "A key and its values: fixture.pair.scheduler=none,mq-deadline,kyber,bfq; may be "
-          "given several times")
+          "given several times [the scenario's own]")
       ->allow_extra_args(false);
   command
       ->add_option("--kernel", kernels_,
@@ -87,12 +89,14 @@ CLI::App* MatrixCommand::AddTo(CLI::App& app) {
   command->add_option("--out", out_, "Result folder")->capture_default_str();
   command->add_flag("--resume", resume_,
                     "Take up what an interrupted matrix left in the result folder");
+  command->add_flag("--json", json_, "One JSON document instead of the table");
   command->add_flag("-q,--quiet", quiet_, "No progress");
   return command;
 }
 
-Result<void> MatrixCommand::ReadAxes() {
-  if (kernels_.empty()) kernels_ = {"debian:6.12"};
+// Those that were given, or else the scenario's own.
+Result<std::vector<MatrixAxis>> MatrixCommand::GivenAxes() const {
+  std::vector<MatrixAxis> axes;
   for (const std::string& text : axis_texts_) {
     auto axis = ParseMatrixAxis(text);
     if (!axis) {
@@ -101,15 +105,29 @@ Result<void> MatrixCommand::ReadAxes() {
           fmt::format("--axis {}: KEY=VALUE,VALUE is wanted, such as job.heavy.iodepth=1,64",
                       text));
     }
-    if (axis->key == kKernelAxis) {
-      return Fail(ErrorKind::kUsage, "--axis kernel: give --kernel several times");
-    }
-    axes_.push_back(std::move(*axis));
+    axes.push_back(std::move(*axis));
+  }
+  if (!axes.empty()) return axes;
+  auto loaded = LoadScenarios({scenario_}, overrides_);
+  if (!loaded) return Fail(loaded.error());
+  for (const AxisSpec& axis : loaded->front().scenario.axes) {
+    axes.push_back({axis.key, axis.values});
+  }
+  return axes;
+}
+
+Result<void> MatrixCommand::ReadAxes() {
+  if (kernels_.empty()) kernels_ = {"debian:6.12"};
+  ASSIGN_OR_RETURN(axes_, GivenAxes());
+  for (const MatrixAxis& axis : axes_) {
+    if (axis.key != kKernelAxis) continue;
+    return Fail(ErrorKind::kUsage, "an axis of kernels: give --kernel several times");
   }
   if (kernels_.size() > 1) axes_.push_back({kKernelAxis, kernels_});
   if (axes_.empty()) {
     return Fail(ErrorKind::kUsage,
-                "a matrix needs an axis: --axis KEY=VALUE,VALUE, or --kernel several times");
+                "a matrix needs an axis: --axis KEY=VALUE,VALUE, or --kernel several times, or an "
+                "[[axis]] in the scenario");
   }
   for (size_t i = 0; i < axes_.size(); i++) {
     std::vector<std::string> values = axes_[i].values;
@@ -254,8 +272,9 @@ Result<int> MatrixCommand::Report() const {
   input.command = CommandLine();
   const std::string report = MatrixReport(input);
   RETURN_IF_ERROR(WriteWholeFile(out_ + "/report.txt", report));
-  fmt::print("{}", report);
-  if (!InterruptFlag::Raised()) return CombineExitCodes(codes);
+  const int code = InterruptFlag::Raised() ? kExitInterrupted : CombineExitCodes(codes);
+  fmt::print("{}", json_ ? MatrixJson(input, code) : report);
+  if (code != kExitInterrupted) return code;
   progress_->Say(fmt::format("blkfair: interrupted; go on with --resume --out {}", out_));
   return kExitInterrupted;
 }

@@ -24,6 +24,8 @@ std::string ErrnoName(int os_errno) {
 JobAccount::JobAccount(const Shape& shape, std::pmr::memory_resource* memory)
     : shape_(shape),
       series_(memory),
+      unfinished_at_open_(shape.iodepth, memory),
+      unfinished_at_close_(shape.iodepth, memory),
       sizes_outside_(shape.batch_submit + 1, memory),
       sizes_in_window_(shape.batch_submit + 1, memory) {
   CHECK(shape.cell_ns > 0);
@@ -34,6 +36,7 @@ JobAccount::JobAccount(const Shape& shape, std::pmr::memory_resource* memory)
   cell_ = series_.data();
   sizes_now_ = sizes_outside_.data();
   CHECK(!shape.trims || !(shape.reads || shape.writes));
+  if (shape.open_loop) overdue_.emplace(memory);
   const bool used[kDirections] = {shape.reads, shape.writes || shape.trims};
   for (size_t i = 0; i < kDirections; i++) {
     if (!used[i]) continue;
@@ -125,6 +128,12 @@ void JobAccount::PassClose(uint32_t in_flight) {
   gap_max_ns_ = std::numeric_limits<int64_t>::max();
 }
 
+void JobAccount::NoteUnfinished(Part before, const Stamps& stamps, int64_t due_ns) {
+  const std::optional<int64_t> due = shape_.open_loop ? std::optional(due_ns) : std::nullopt;
+  if (before == kRamp) unfinished_at_open_.Note(times_.open_ns, stamps, due);
+  if (part_ == kDrain) unfinished_at_close_.Note(times_.close_ns, stamps, due);
+}
+
 void JobAccount::FindNextEdge() {
   edge_ns_ = std::numeric_limits<int64_t>::max();
   if (part_ == kDrain) return;
@@ -197,6 +206,8 @@ void JobAccount::Finish(uint32_t outstanding, JobRecord* record) {
   record->ios_trimmed = counts_at_open_.ios;
   record->ios_drained = counts_.ios - counts_at_close_.ios;
   record->in_flight_at_close = in_flight_at_close_;
+  record->unfinished_at_open = unfinished_at_open_.ToRecord(nullptr);
+  record->unfinished_at_close = unfinished_at_close_.ToRecord(overdue_ ? &*overdue_ : nullptr);
   record->outstanding = outstanding;
   const int64_t window_ns = times_.close_ns - times_.open_ns;
   if (window_ns > 0) {

@@ -17,6 +17,7 @@
 #include "base/latency.h"
 #include "base/stamps.h"
 #include "engines/engine.h"
+#include "harness/run/unfinished.h"
 #include "results/record.h"
 
 namespace blkfair {
@@ -38,6 +39,7 @@ class JobAccount {
     bool trims = false;  // then every I/O is one: not with the others
     bool has_slat = true;
     bool open_loop = false;  // responses are measured, and how the rate is kept
+    uint32_t iodepth = 1;
     uint32_t bs_bytes = 4096;
     uint32_t batch_submit = 1;
     int64_t cell_ns = 100'000'000;
@@ -150,20 +152,28 @@ class JobAccount {
     gap_from_ns_ = batch.now_ns;
   }
 
+  // After Advance, of every I/O that is in flight, if it took time past the window's open or its
+  // close. `due_ns` counts where the loop is open.
+  [[gnu::noinline]] void NoteUnfinished(Part before, const Stamps& stamps, int64_t due_ns);
+
   // Open loop. An I/O came due at due_ns; one found no free slot when it was due; so many are due
   // and not begun; for so long (if positive) the loop alone held one up; one completed so long
   // after it was due, in the batch that was ended last.
-  void NoteDue(int64_t due_ns) {
-    if (due_ns >= times_.open_ns && due_ns < times_.close_ns) open_loop_.due++;
-  }
-  void NoteLate() { open_loop_.late += part_ == kWindow ? 1 : 0; }
+  void NoteDue(int64_t due_ns) { open_loop_.due += IsOfWindow(due_ns) ? 1 : 0; }
+  void NoteLate(int64_t due_ns) { open_loop_.late += IsOfWindow(due_ns) ? 1 : 0; }
   void NoteBacklog(uint64_t backlog) {
     if (part_ == kWindow) open_loop_.backlog_max = std::max(open_loop_.backlog_max, backlog);
   }
   void NoteBehind(int64_t ns) {
     if (part_ == kWindow) open_loop_.behind_ns += std::max<int64_t>(ns, 0);
   }
-  void AddBacklogAtClose(uint64_t backlog) { open_loop_.backlog_at_close += backlog; }
+  // At the close, so many are due and not begun; of each of them that has not even been made, when
+  // it was due.
+  void AddBacklogAtClose(uint64_t backlog) {
+    open_loop_.backlog_at_close += backlog;
+    open_loop_.backlog_max = std::max(open_loop_.backlog_max, open_loop_.backlog_at_close);
+  }
+  void NoteOverdue(int64_t due_ns) { overdue_->Add(times_.close_ns - due_ns); }
   void AddResponse(Direction direction, const Stamps& stamps, int64_t due_ns, int64_t now_ns) {
     const Latencies latencies = LatenciesOf(stamps, now_ns);
     if (part_ != kWindow || IsImpossible(latencies, stamps.start_ns)) return;
@@ -218,6 +228,9 @@ class JobAccount {
   [[gnu::always_inline]] static inline void EndRun(const Batch& batch) {
     if (batch.run != nullptr) batch.run->AddInRange(batch.run_clat_ns, batch.run_length);
   }
+  bool IsOfWindow(int64_t due_ns) const {
+    return due_ns >= times_.open_ns && due_ns < times_.close_ns;
+  }
   void CountError(Direction direction, int32_t result);
   void PassEdges(int64_t now_ns, uint32_t in_flight);
   void PassOpen(uint32_t in_flight);
@@ -259,7 +272,10 @@ class JobAccount {
   int64_t gap_max_at_ns_ = 0;
   bool gap_censored_ = false;
   uint64_t clock_anomalies_ = 0;
-  OpenLoopRecord open_loop_;  // but for what the job was asked
+  Unfinished unfinished_at_open_;
+  Unfinished unfinished_at_close_;
+  OpenLoopRecord open_loop_;          // but for what the job was asked
+  std::optional<Histogram> overdue_;  // open loop: ages at the close of what had not been made
   // From the barrier on, and what they were at the open and at the close.
   struct Counts {
     uint64_t ios = 0;

@@ -128,10 +128,12 @@ class JobLoop {
     now_ns_ = now_ns;
     if (!account_->Advance(now_ns, in_flight())) [[likely]]
       return false;
-    FindDeadline();
+    PassEdge();
     return true;
   }
-  [[gnu::noinline]] void FindDeadline();
+  [[gnu::noinline]] void PassEdge();
+  void NoteUnfinished();
+  void FindDeadline();
   [[gnu::noinline]] void Break(int os_errno);
 
   // Every slot is free, pending, or with the engine.
@@ -159,8 +161,10 @@ class JobLoop {
   bool done_ = false;
   int reap_errno_ = 0;
 
+  JobAccount::Part part_ = JobAccount::kRamp;  // the account's, when it was last looked at
   std::vector<Slot> slots_;
-  std::vector<uint16_t> free_;  // ring of slots, in the order in which they became free
+  std::vector<uint16_t> free_;   // ring of slots, in the order in which they became free
+  std::vector<uint8_t> in_use_;  // by slot; made anew from free_ when it is asked
   uint32_t free_mask_;
   uint32_t free_first_ = 0;
   uint32_t free_count_ = 0;

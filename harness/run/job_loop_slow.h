@@ -18,6 +18,23 @@ void JobLoop<ClockT, ObserverT>::WatchClose(const std::atomic<int64_t>& close_ns
   CloseAt(asked_ns);
 }
 
+// Time has passed the end of a cell, the open or the close.
+template <typename ClockT, typename ObserverT>
+void JobLoop<ClockT, ObserverT>::PassEdge() {
+  if (account_->part() != part_) NoteUnfinished();
+  FindDeadline();
+}
+
+template <typename ClockT, typename ObserverT>
+void JobLoop<ClockT, ObserverT>::NoteUnfinished() {
+  std::fill(in_use_.begin(), in_use_.end(), 1);
+  for (uint32_t i = 0; i < free_count_; i++) in_use_[FreeSlot(i)] = 0;
+  for (uint32_t i = 0; i < config_.iodepth; i++) {
+    if (in_use_[i] != 0) account_->NoteUnfinished(part_, slots_[i].stamps, slots_[i].ready_ns);
+  }
+  part_ = account_->part();
+}
+
 template <typename ClockT, typename ObserverT>
 void JobLoop<ClockT, ObserverT>::FindDeadline() {
   deadline_ns_ = account_->close_ns() + (account_->closed() ? config_.drain_limit_ns : 0);
@@ -51,7 +68,7 @@ uint32_t JobLoop<ClockT, ObserverT>::TakeDue(uint32_t most, int64_t now_ns) {
   looked_ns_ = now_ns;
   for (uint32_t i = 0; i < count; i++) {
     Slot& slot = slots_[FreeSlot(i)];
-    if (slot.ready_ns > next_.next_ns()) account_->NoteLate();
+    if (slot.ready_ns > next_.next_ns()) account_->NoteLate(next_.next_ns());
     slot.ready_ns = next_.next_ns();
     next_.Advance();
   }
@@ -97,7 +114,11 @@ void JobLoop<ClockT, ObserverT>::Drain() {
   if (config_.arrivals.open_loop()) {
     CountDue(account_->close_ns());
     account_->AddBacklogAtClose(due_.index() - next_.index() + pending_count_);
-    next_ = due_;
+    for (; next_.index() < due_.index(); next_.Advance()) {
+      const int64_t due_ns = next_.next_ns();
+      account_->NoteOverdue(due_ns);
+      if (free_count_ == 0 || slots_[FreeSlot(0)].ready_ns > due_ns) account_->NoteLate(due_ns);
+    }
   }
   free_count_ += pending_count_;
   pending_count_ = 0;

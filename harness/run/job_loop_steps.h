@@ -28,6 +28,7 @@ JobLoop<ClockT, ObserverT>::JobLoop(const JobLoopConfig& config, const Workload&
       due_(config.arrivals),
       slots_(config.iodepth),
       free_(std::bit_ceil(config.iodepth)),
+      in_use_(config.iodepth),
       free_mask_(std::bit_ceil(config.iodepth) - 1),
       pending_(config.batch_submit),
       completions_(config.iodepth) {

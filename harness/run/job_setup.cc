@@ -70,6 +70,7 @@ Result<JobSetup> SetUpJob(const PhasePlan& phase, const JobPlan& plan) {
   setup.shape.trims = Trims(spec.rw);
   setup.shape.has_slat = HasSlat(setup.issue.point);
   setup.shape.open_loop = setup.config.arrivals.open_loop();
+  setup.shape.iodepth = setup.config.iodepth;
   setup.shape.bs_bytes = setup.config.bs_bytes;
   setup.shape.batch_submit = setup.config.batch_submit;
   setup.shape.cell_ns = phase.series_cell_ns;

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "results/fairness/censored.h"
 
 namespace blkfair {
 
@@ -75,6 +76,13 @@ Reading Value(const Reading& base, double value) {
   return reading;
 }
 
+Reading AtLeast(const Reading& base, double least, std::string why) {
+  Reading reading = base;
+  reading.at_least = least;
+  reading.absent = std::move(why);
+  return reading;
+}
+
 Reading ReadTags(const Reading& base, const Subject& subject) {
   const QueueRecord* queue = subject.queue;
   if (queue == nullptr) {
@@ -99,10 +107,11 @@ Reading ReadPercentile(const Reading& base, const MetricInfo& metric, const Late
                        const Subject& subject) {
   if (const auto percentile = stats.Quantile(metric.p)) {
     if (percentile->at_least) {
-      Reading reading = base;
-      reading.at_least = static_cast<double>(percentile->ns);
-      reading.absent = fmt::format("{} of {} is >= {}: beyond the histogram", metric.name,
-                                   subject.name, HumanDuration(*reading.at_least));
+      Reading reading =
+          AtLeast(base, static_cast<double>(percentile->ns),
+                  fmt::format("{} of {} is >= {}: beyond the histogram", metric.name, subject.name,
+                              HumanDuration(static_cast<double>(percentile->ns))));
+      reading.saturated = true;
       return reading;
     }
     return Value(base, static_cast<double>(percentile->ns));
@@ -114,6 +123,39 @@ Reading ReadPercentile(const Reading& base, const MetricInfo& metric, const Late
                 fmt::format("{} needs {} I/Os and {} completed {}: a runtime of {:.0f}s "
                             "would do",
                             metric.name, needed, subject.name, stats.count(), std::ceil(seconds)));
+}
+
+// Of the latencies that completed. `stats` is not empty.
+Reading ReadCompleted(const Reading& base, const MetricInfo& metric, const LatencyStats& stats,
+                      const Subject& subject) {
+  switch (metric.kind) {
+    case MetricKind::kMean:
+      return Value(base, *stats.mean_ns());
+    case MetricKind::kMin:
+      return Value(base, static_cast<double>(*stats.min_ns()));
+    case MetricKind::kMax:
+      return Value(base, static_cast<double>(*stats.max_ns()));
+    case MetricKind::kStddev:
+      if (!stats.stddev_ns()) return Absent(base, "a spread needs two I/Os, and one completed");
+      return Value(base, *stats.stddev_ns());
+    default:
+      return ReadPercentile(base, metric, stats, subject);
+  }
+}
+
+std::optional<Censored::AtLeast> CensoredFigure(const Censored& censored, const MetricInfo& metric,
+                                                const LatencyStats& stats, double value) {
+  switch (metric.kind) {
+    case MetricKind::kMean:
+    case MetricKind::kStddev:
+      return censored.Mean(stats);
+    case MetricKind::kMax:
+      return censored.Max(stats);
+    case MetricKind::kPercentile:
+      return censored.Percentile(stats, metric.p, static_cast<int64_t>(value));
+    default:
+      return std::nullopt;
+  }
 }
 
 Reading ReadLatency(const Reading& base, const MetricInfo& metric, const Subject& subject) {
@@ -129,19 +171,32 @@ Reading ReadLatency(const Reading& base, const MetricInfo& metric, const Subject
   if (stats->count() == 0) {
     return Absent(base, fmt::format("{} completed nothing in the window", subject.name));
   }
-  switch (metric.kind) {
-    case MetricKind::kMean:
-      return Value(base, *stats->mean_ns());
-    case MetricKind::kMin:
-      return Value(base, static_cast<double>(*stats->min_ns()));
-    case MetricKind::kMax:
-      return Value(base, static_cast<double>(*stats->max_ns()));
-    case MetricKind::kStddev:
-      if (!stats->stddev_ns()) return Absent(base, "a spread needs two I/Os, and one completed");
-      return Value(base, *stats->stddev_ns());
-    default:
-      return ReadPercentile(base, metric, *stats, subject);
+  Reading reading = ReadCompleted(base, metric, *stats, subject);
+  if (!reading.value) return reading;
+  const double value = *reading.value;
+  const Censored censored(metric.latency, subject);
+  if (const auto least = CensoredFigure(censored, metric, *stats, value)) {
+    const std::string what = fmt::format(
+        "{} I/Os that had begun, or were due, and had taken longer than most were "
+        "not complete when the window closed",
+        std::max<uint64_t>(least->ios, 1));
+    if (metric.kind == MetricKind::kStddev) {
+      return Absent(base,
+                    fmt::format("{} of {} is not known: {}", metric.name, subject.name, what));
+    }
+    return AtLeast(base, least->ns,
+                   fmt::format("{} of {} is >= {}: {}", metric.name, subject.name,
+                               HumanDuration(least->ns), what));
   }
+  if (value > static_cast<double>(subject.phase->window_ns())) {
+    return AtLeast(base, value,
+                   fmt::format("{} of {} is >= {}: longer than the window of {}, which sees little "
+                               "of such I/Os: a runtime of {} would do",
+                               metric.name, subject.name, HumanDuration(value),
+                               HumanDuration(static_cast<double>(subject.phase->window_ns())),
+                               HumanDuration(10 * value)));
+  }
+  return reading;
 }
 
 Reading ReadGap(const Reading& base, const Subject& subject) {

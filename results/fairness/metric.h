@@ -72,10 +72,12 @@ std::vector<Subject> ClonesOf(const PhaseRecord& phase, std::string_view job);
 struct Reading {
   std::optional<double> value;  // in base units: ns, bytes per second, a count
   std::string absent;           // without a value: why, and what would settle it
-  // Instead of a value: a percentile that lies beyond the histogram, and is no less than this.
+  // Instead of a value: a latency that is no less than this. It lies beyond the histogram, or the
+  // window cut off I/Os that would make it longer, or is itself shorter.
   std::optional<double> at_least;
-  bool starved = false;  // nothing completed in the window, though I/Os were waiting
-  uint64_t ios = 0;      // completions in the window that it rests on
+  bool saturated = false;  // the histogram is why
+  bool starved = false;    // nothing completed in the window, though I/Os were waiting
+  uint64_t ios = 0;        // completions in the window that it rests on
 };
 
 Reading ReadMetric(const MetricInfo& metric, const Subject& subject);

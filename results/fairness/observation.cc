@@ -30,7 +30,7 @@ const Observation* WorstAbsent(std::span<const Observation> observations) {
     return outcome == Outcome::kError ? 2 : outcome == Outcome::kFail ? 1 : 0;
   };
   for (const Observation& observation : observations) {
-    if (observation.value) continue;
+    if (observation.value || observation.at_least) continue;
     if (worst == nullptr || gravity(observation.without) > gravity(worst->without)) {
       worst = &observation;
     }
@@ -42,6 +42,22 @@ std::string ListOf(std::span<const double> values, const ValueStyle& style) {
   std::string list;
   for (const double value : values) list += (list.empty() ? "" : ", ") + style.Value(value);
   return list;
+}
+
+// Some observations are only known to be no less than what was judged: what holds of anything
+// greater as well stands, and nothing else.
+void KeepWhatIsCertain(std::span<const Observation> observations, const Bounds& bounds,
+                       Verdict* verdict) {
+  const auto uncertain =
+      std::find_if(observations.begin(), observations.end(),
+                   [](const Observation& observation) { return !observation.value; });
+  if (uncertain == observations.end()) return;
+  const double low = verdict->low.value_or(verdict->observed_value.value_or(0));
+  const bool too_much = verdict->outcome == Outcome::kFail && bounds.max && low > *bounds.max;
+  const bool enough = verdict->outcome == Outcome::kPass && !bounds.max;
+  if (!too_much && !enough) verdict->outcome = Outcome::kInconclusive;
+  if (verdict->observed_value) verdict->observed = ">= " + verdict->observed;
+  verdict->why = uncertain->why;
 }
 
 // A single record knows no spread, but its counts have noise of their own: nothing is decided by a
@@ -132,11 +148,18 @@ void DecideByRepeats(std::span<const Observation> observations, std::span<const 
 }  // namespace
 
 Observation Observed(double value, std::string why, double noise) {
-  return Observation{value, Outcome::kInconclusive, std::move(why), noise};
+  Observation observation;
+  observation.value = value;
+  observation.why = std::move(why);
+  observation.noise = noise;
+  return observation;
 }
 
 Observation NotObserved(std::string why, Outcome without) {
-  return Observation{std::nullopt, without, std::move(why), 0};
+  Observation observation;
+  observation.without = without;
+  observation.why = std::move(why);
+  return observation;
 }
 
 Observation ObserveMetric(const MetricInfo& metric, const PhaseRecord& phase,
@@ -147,6 +170,11 @@ Observation ObserveMetric(const MetricInfo& metric, const PhaseRecord& phase,
                        Outcome::kError);
   }
   const Reading reading = ReadMetric(metric, *subject);
+  if (reading.at_least && !reading.saturated) {
+    Observation observation = NotObserved(reading.absent);
+    observation.at_least = reading.at_least;
+    return observation;
+  }
   if (!reading.value) {
     return reading.starved
                ? NotObserved(fmt::format("{} was starved: it completed nothing in the window, "
@@ -197,10 +225,13 @@ Verdict Decide(Verdict verdict, std::span<const Observation> observations, const
     return verdict;
   }
   std::vector<double> values;
-  for (const Observation& observation : observations) values.push_back(*observation.value);
+  for (const Observation& observation : observations) {
+    values.push_back(observation.value ? *observation.value : *observation.at_least);
+  }
   verdict.n = values.size();
   if (values.size() > 1) {
     DecideByRepeats(observations, values, bounds, style, &verdict);
+    KeepWhatIsCertain(observations, bounds, &verdict);
     return verdict;
   }
   const double value = values.front();
@@ -210,6 +241,7 @@ Verdict Decide(Verdict verdict, std::span<const Observation> observations, const
   const bool inside = value >= bounds.min.value_or(value) && value <= bounds.max.value_or(value);
   verdict.outcome = inside ? Outcome::kPass : Outcome::kFail;
   if (value > 0) CheckNoise(value, observations.front().noise, bounds, &verdict);
+  KeepWhatIsCertain(observations, bounds, &verdict);
   return verdict;
 }
 

@@ -16,6 +16,8 @@ namespace blkfair {
 // The quantity of an assertion in one Record.
 struct Observation {
   std::optional<double> value;
+  // Without a value: it is no less than this, which may be too much all the same.
+  std::optional<double> at_least = {};
   // Without a value: what that means (a queue that was starved fails, one that was not measured is
   // inconclusive), and `why` says why there is none.
   Outcome without = Outcome::kInconclusive;

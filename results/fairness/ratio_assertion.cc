@@ -54,8 +54,9 @@ Observation ObserveRatio(const MetricInfo& metric, const PhaseRecord& phase,
   const Observation second = ObserveMetric(metric, phase, between[1]);
   // The graver of the two speaks when both have no value.
   if (!second.value && second.without != Outcome::kInconclusive) return second;
-  if (!first.value) return first;
-  if (!second.value) return second;
+  for (const Observation& one : {first, second}) {
+    if (!one.value) return NotObserved(one.why, one.without);
+  }
   const std::string why = fmt::format("{} of {}: {}, of {}: {}", metric.name, between[0], first.why,
                                       between[1], second.why);
   if (*second.value == 0) {

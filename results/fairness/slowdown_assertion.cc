@@ -64,6 +64,11 @@ Observation ObserveSlowdown(const JudgeInput& input, const Record& record, const
   const Observation alone = ObserveMetric(metric, *solo, job);
   const Observation shared = ObserveMetric(metric, PhaseOf(input, record), job);
   if (!alone.value) return NotObserved("alone: " + alone.why, alone.without);
+  if (shared.at_least && *alone.value > 0) {
+    Observation slowdown = NotObserved(shared.why);
+    slowdown.at_least = *shared.at_least / *alone.value;
+    return slowdown;
+  }
   if (!shared.value) return shared;
   const std::string why =
       fmt::format("{} alone ({}), {} beside others", alone.why, solo_name, shared.why);

@@ -63,5 +63,7 @@ struct MatrixReportInput {
 
 // One table, the command of each cell, and protection over price as a picture.
 std::string MatrixReport(const MatrixReportInput& input);
+// The same figures, one object for each cell.
+std::string MatrixJson(const MatrixReportInput& input, int exit_code);
 
 }  // namespace blkfair

@@ -25,14 +25,17 @@ std::optional<double> MeanFigure(std::span<const Record> records, const std::str
 
 std::optional<double> LeastFigure(std::span<const Record> records, const std::string& phase,
                                   const std::string& subject, const MetricInfo& metric) {
+  std::vector<double> values;
   for (const Record& record : records) {
     const PhaseRecord* row = record.FindPhase(phase);
     const std::optional<Subject> found = row == nullptr ? std::nullopt : FindSubject(*row, subject);
-    if (!found) continue;
+    if (!found) return std::nullopt;
     const Reading reading = ReadMetric(metric, *found);
-    if (reading.at_least) return reading.at_least;
+    if (!reading.value && !reading.at_least) return std::nullopt;
+    values.push_back(reading.value ? *reading.value : *reading.at_least);
   }
-  return std::nullopt;
+  if (values.empty()) return std::nullopt;
+  return Summarise(values).mean;
 }
 
 std::vector<std::string> PhaseNames(std::span<const Record> records) {

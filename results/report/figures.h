@@ -15,7 +15,8 @@ namespace blkfair {
 std::optional<double> MeanFigure(std::span<const Record> records, const std::string& phase,
                                  const std::string& subject, const MetricInfo& metric);
 
-// Instead of the mean: where a percentile lies beyond the histogram, what it is no less than.
+// Instead of the mean: where some of the records know no more than that a latency is no less than
+// so much, what the mean is no less than.
 std::optional<double> LeastFigure(std::span<const Record> records, const std::string& phase,
                                   const std::string& subject, const MetricInfo& metric);
 

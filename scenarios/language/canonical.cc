@@ -69,6 +69,10 @@ std::string CanonicalToml(const Scenario& scenario, const Catalog& catalog) {
     out += "\n[[compare]]\n";
     AppendKeys(catalog.comparison, compare.params, &out);
   }
+  for (const AxisSpec& axis : scenario.axes) {
+    out += "\n[[axis]]\n";
+    AppendKeys(AxisKeys(), AxisValues(axis), &out);
+  }
   return out;
 }
 

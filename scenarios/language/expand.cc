@@ -140,8 +140,9 @@ tl::expected<OverrideTarget, std::string> FindTarget(std::string_view path, cons
     parts.push_back(path.substr(start, end - start));
     start = end + 1;
   }
-  const bool is_table_array = std::find(std::begin(kTableArrays), std::end(kTableArrays),
-                                        parts[0]) != std::end(kTableArrays);
+  const auto array = std::find(std::begin(kTableArrays), std::end(kTableArrays), parts[0]);
+  const bool is_table_array = array != std::end(kTableArrays);
+  const bool has_names = array - std::begin(kTableArrays) < std::ptrdiff_t{kNamedTableArrays};
   if (parts.size() == 1 && !is_table_array && parts[0] != "guest") {
     return OverrideTarget{root, parts[0]};
   }
@@ -150,7 +151,7 @@ tl::expected<OverrideTarget, std::string> FindTarget(std::string_view path, cons
       root->Set("guest", place, Node::Empty(Node::Kind::kTable, place));
     return OverrideTarget{&root->Find("guest")->value, parts[1]};
   }
-  if (parts.size() != 3 || !is_table_array) {
+  if (parts.size() != 3 || !has_names) {
     return tl::unexpected(fmt::format("{} names no key: {}", Quote(path), kOverrideForms));
   }
   if (parts[0] == "phase" && parts[2] == "solo") {

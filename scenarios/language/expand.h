@@ -11,8 +11,10 @@
 
 namespace blkfair {
 
-// The arrays of tables at the top of a scenario.
-inline constexpr std::string_view kTableArrays[] = {"fixture", "job", "phase", "assert"};
+// The arrays of tables at the top of a scenario; the first kNamedTableArrays of them have a name.
+inline constexpr std::string_view kTableArrays[] = {"fixture", "job",     "phase",
+                                                    "assert",  "compare", "axis"};
+inline constexpr size_t kNamedTableArrays = 4;
 inline constexpr size_t kMaxTables = 2048;  // of one kind: bounds what a hostile file can cost
 
 // Letters, digits, '_' and '-', beginning with a letter or digit; at most 64 of them.

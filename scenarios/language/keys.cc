@@ -253,6 +253,14 @@ constexpr ParamSpec kAssertKeys[] = {
      .help = "As at the top of the file, whose value holds unless given"},
 };
 
+constexpr ParamSpec kAxisKeys[] = {
+    {.name = "key", .required = true, .help = "A key of the scenario, written as in --set"},
+    {.name = "values",
+     .shape = ParamShape::kList,
+     .required = true,
+     .help = "Its values, each written as in --set"},
+};
+
 }  // namespace
 
 std::span<const ParamSpec> ScenarioKeys() { return kScenarioKeys; }
@@ -261,5 +269,6 @@ std::span<const ParamSpec> FixtureKeys() { return kFixtureKeys; }
 std::span<const ParamSpec> JobKeys() { return kJobKeys; }
 std::span<const ParamSpec> PhaseKeys() { return kPhaseKeys; }
 std::span<const ParamSpec> AssertKeys() { return kAssertKeys; }
+std::span<const ParamSpec> AxisKeys() { return kAxisKeys; }
 
 }  // namespace blkfair

@@ -15,6 +15,7 @@ std::span<const ParamSpec> FixtureKeys();  // of every fixture, beside those of 
 std::span<const ParamSpec> JobKeys();      // of every job, beside those of its engine
 std::span<const ParamSpec> PhaseKeys();
 std::span<const ParamSpec> AssertKeys();  // of every assertion, beside those of its kind
+std::span<const ParamSpec> AxisKeys();    // of every axis
 
 inline constexpr std::string_view kSimName =
     "sim";  // the fixture and the engine of virtual devices

@@ -112,6 +112,13 @@ struct CompareSpec {
   bool operator==(const CompareSpec&) const = default;
 };
 
+// One axis of the grid that `blkfair matrix` runs a scenario over; no other command looks at it.
+struct AxisSpec {
+  std::string key;  // as in --set, and so are its values
+  std::vector<std::string> values;
+  bool operator==(const AxisSpec&) const = default;
+};
+
 struct GuestSpec {
   uint32_t vcpus = 1;
   uint64_t memory_bytes = uint64_t{1024} << 20;
@@ -133,6 +140,7 @@ struct Scenario {
   std::vector<PhaseSpec> phases;
   std::vector<AssertSpec> asserts;
   std::vector<CompareSpec> compares;
+  std::vector<AxisSpec> axes;
 
   const FixtureSpec* FindFixture(std::string_view name) const;
   const JobSpec* FindJob(std::string_view name) const;

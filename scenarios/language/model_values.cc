@@ -174,4 +174,11 @@ ParamValues AssertValues(const AssertSpec& assertion) {
   return values;
 }
 
+ParamValues AxisValues(const AxisSpec& axis) {
+  ParamValues values;
+  values.Set("key", axis.key);
+  values.Set("values", axis.values);
+  return values;
+}
+
 }  // namespace blkfair

@@ -24,6 +24,7 @@ ParamValues PhaseValues(const PhaseSpec& phase);
 PhaseSpec PhaseFrom(const ParamValues& values);
 
 ParamValues AssertValues(const AssertSpec& assertion);
+ParamValues AxisValues(const AxisSpec& axis);
 
 Contention ContentionFrom(const std::string& name);
 

@@ -43,6 +43,7 @@ class Reading {
     CollectNames("assert", "assertion", &assert_names);
     for (const Node& table : Tables("assert")) ReadAssert(table);
     for (const Node& table : Tables("compare")) ReadCompare(table);
+    for (const Node& table : Tables("axis")) ReadAxis(table);
     CheckAssertionsInScenario();
     return std::move(scenario_);
   }
@@ -133,6 +134,7 @@ class Reading {
   void ReadPhase(const Node& table);
   void ReadAssert(const Node& table);
   void ReadCompare(const Node& table);
+  void ReadAxis(const Node& table);
   const PartInfo* EngineOf(const Node& table, const Referents::Fixture* fixture);
   void CheckJobsRun();
   void CheckSampling();
@@ -150,9 +152,9 @@ class Reading {
 };
 
 void Reading::ReadTop() {
-  static constexpr ParamSpec kTables[] = {{.name = "guest"},  {.name = "fixture"},
-                                          {.name = "job"},    {.name = "phase"},
-                                          {.name = "assert"}, {.name = "compare"}};
+  static constexpr ParamSpec kTables[] = {
+      {.name = "guest"},  {.name = "fixture"}, {.name = "job"}, {.name = "phase"},
+      {.name = "assert"}, {.name = "compare"}, {.name = "axis"}};
   ReportUnknownKeys(root_, "the scenario", {ScenarioKeys(), kTables}, &problems_);
   const size_t before = problems_.count();
   const ParamValues values = DecodeTable(root_, ScenarioKeys(), &problems_);
@@ -397,6 +399,21 @@ void Reading::ReadCompare(const Node& table) {
   ReportUnknownKeys(table, "[[compare]]", {catalog_.comparison}, &problems_);
   CheckReferences(table, catalog_.comparison, referents_, &problems_);
   if (problems_.count() == before) scenario_.compares.push_back({std::move(values)});
+}
+
+void Reading::ReadAxis(const Node& table) {
+  const size_t before = problems_.count();
+  const ParamValues values = DecodeTable(table, AxisKeys(), &problems_);
+  ReportUnknownKeys(table, "[[axis]]", {AxisKeys()}, &problems_);
+  CheckNoRepeats(table, "values", &problems_);
+  if (problems_.count() > before) return;
+  const auto same = [&](const AxisSpec& axis) { return axis.key == values.String("key"); };
+  if (std::any_of(scenario_.axes.begin(), scenario_.axes.end(), same)) {
+    problems_.Add(PlaceOfKey(table, "key"),
+                  fmt::format("there is an axis of {} already", Quote(values.String("key"))));
+    return;
+  }
+  scenario_.axes.push_back({values.String("key"), values.Strings("values")});
 }
 
 // Only in a scenario without another problem: what hangs together with a faulty table cannot be

@@ -149,9 +149,14 @@ std::string KeyReferenceMarkdown(const Catalog& catalog) {
   out += "\n### `[[assert]]`\n";
   AppendKeys(AssertKeys(), &out);
   AppendParts("Assertion", catalog.assertions, &out);
-  out += "\n### `[[compare]]`\n\nWhat `blkfair ab` and `blkfair compare` decide by; every other "
-         "figure only describes.\n";
+  out +=
+      "\n### `[[compare]]`\n\nWhat `blkfair ab` and `blkfair compare` decide by; every other "
+      "figure only describes.\n";
   AppendKeys(catalog.comparison, &out);
+  out +=
+      "\n### `[[axis]]`\n\nThe grid of `blkfair matrix`, unless it is given another one; no other "
+      "command looks at it.\n";
+  AppendKeys(AxisKeys(), &out);
   return out;
 }
 

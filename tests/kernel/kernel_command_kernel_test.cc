@@ -78,8 +78,7 @@ TEST_F(Called, ATreeWithoutTheDriverIsRefusedBeforeBoot) {
 }
 
 TEST_F(Called, AMatrixOfSchedulersIsOneTableAndCanBeGoneOnWith) {
-  const std::string command = "matrix -q " + Scenario("scheduler_matrix") +
-                              " --axis fixture.pair.scheduler=none,mq-deadline,kyber,bfq";
+  const std::string command = "matrix -q " + Scenario("scheduler_matrix");
   const int code = Blkfair(command);
   EXPECT_TRUE(code == 0 || code == 1) << code << output_;
   for (const char* scheduler : {"none", "mq-deadline", "kyber", "bfq"}) {

@@ -151,6 +151,7 @@ Ran RunJob(const SourceT& source, uint32_t index, const std::atomic<int64_t>& cl
   JobLoopConfig config;
   config.iodepth = config.batch_submit = config.batch_complete = index % 2 == 0 ? 1 : 8;
   JobAccount::Shape shape;
+  shape.iodepth = config.iodepth;
   shape.cell_ns = kCellNs;
   shape.length_ns = kRuntimeNs;
   JobSpec spec;

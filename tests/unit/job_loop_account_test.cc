@@ -310,6 +310,34 @@ TEST(JobLoopAccount, AThreadThatHangsHasWaitedUntilTheClose) {
   EXPECT_TRUE(from_then_on.directions.empty());
 }
 
+TEST(JobLoopAccount, WhatIsInFlightAtTheOpenAndAtTheCloseHasItsAges) {
+  Crank crank({.loop = {.iodepth = 3}});
+  crank.engine.submit_cost_ns = 10;
+  crank.Submit();      // made at 0, 10, 20, issued 10 later
+  crank.FinishAt(40);  // one is made at 40
+  crank.FinishAt(200);
+  crank.FinishAt(1000);
+  crank.At(1200);  // the one of 40 comes back after the close: it was in flight there
+  crank.engine.Finish();
+  crank.ReapAndSubmit();
+  const JobRecord record = crank.Finish();
+  EXPECT_EQ(record.unfinished_at_open.lat, (Ages{{60, 1}, {80, 1}, {90, 1}}));
+  EXPECT_EQ(record.unfinished_at_open.clat, (Ages{{50, 1}, {70, 1}, {80, 1}}));
+  // 1060 and 1050 lie in buckets of 8.
+  EXPECT_EQ(record.unfinished_at_close.lat, (Ages{{100, 1}, {900, 1}, {1056, 1}}));
+  EXPECT_EQ(record.unfinished_at_close.clat, (Ages{{90, 1}, {888, 1}, {1048, 1}}));
+  EXPECT_TRUE(record.unfinished_at_close.response.empty());
+}
+
+TEST(JobLoopAccount, WhatHangsAllTheWindowLongIsUnfinishedAtBothItsEnds) {
+  Crank crank({.loop = {.iodepth = 1}});
+  crank.Submit();
+  crank.FinishAt(1300);
+  const JobRecord record = crank.Finish();
+  EXPECT_EQ(record.unfinished_at_open.lat, (Ages{{100, 1}}));
+  EXPECT_EQ(record.unfinished_at_close.lat, (Ages{{1096, 1}}));  // 1100, in a bucket of 8
+}
+
 TEST(JobLoopAccount, CallsAreCountedInTheWindowOnly) {
   Crank crank({.loop = {.iodepth = 1}});
   crank.Submit();

@@ -111,6 +111,7 @@ struct Crank {
     shape.trims = Trims(options.rw);
     shape.has_slat = HasSlat(options.loop.issue_point);
     shape.open_loop = options.loop.arrivals.open_loop();
+    shape.iodepth = options.loop.iodepth;
     shape.bs_bytes = options.loop.bs_bytes;
     shape.batch_submit = options.loop.batch_submit;
     shape.cell_ns = options.cell_ns;

@@ -278,6 +278,14 @@ TEST(JobLoopOpen, WhatWasDueAtTheCloseAndNotBegunIsTheBacklogThere) {
   const JobRecord record = crank.Finish();
   EXPECT_EQ(record.open_loop->due, 10u);
   EXPECT_EQ(record.open_loop->backlog_at_close, 9u);
+  EXPECT_EQ(record.open_loop->backlog_max, 9u);
+  EXPECT_EQ(record.open_loop->late, 9u);
+  Ages overdue;  // and the one in flight: 1000 of age, in a bucket that begins at 1000
+  for (int64_t age_ns = 100; age_ns <= 1000; age_ns += 100) {
+    overdue.emplace_back(Histogram::BucketStart(Histogram::BucketOf(age_ns)), 1);
+  }
+  EXPECT_EQ(record.unfinished_at_close.response, overdue);
+  EXPECT_EQ(record.unfinished_at_close.lat, (Ages{{1000, 1}}));
 }
 
 TEST(Arrivals, PoissonOnesHaveTheRateAndSpreadAndDependOnTheSeedAlone) {

@@ -1,6 +1,8 @@
 // Grids, and what each cell protects at what price.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "results/matrix/matrix.h"
 #include "tests/support/record_builder.h"
 
@@ -97,6 +99,27 @@ TEST(MatrixReports, EachCellStandsInTheTableWithItsCommand) {
                            "blkfair compare out/stock out/nofair --kernels-differ"}) {
     EXPECT_NE(report.find(part), std::string::npos) << part << "\n" << report;
   }
+}
+
+TEST(MatrixReports, JsonHasAnObjectForEachCell) {
+  Scenario scenario = testing::LopsidedScenario();
+  scenario.asserts = testing::LopsidedAsserts();
+  const std::vector<MatrixCell> cells = TwoCells(scenario);
+  const std::vector<MatrixAxis> axes = {{"kernel", {"stock", "nofair"}}};
+  MatrixReportInput input;
+  input.scenario = &scenario;
+  input.axes = axes;
+  input.cells = cells;
+  const auto json = nlohmann::json::parse(MatrixJson(input, 1));
+  EXPECT_EQ(json["light"], "light");
+  EXPECT_EQ(json["exit_code"], 1);
+  ASSERT_EQ(json["cells"].size(), 2u);
+  EXPECT_EQ(json["cells"][0]["values"]["kernel"], "stock");
+  EXPECT_EQ(json["cells"][0]["outcome"], "pass");
+  EXPECT_EQ(json["cells"][1]["outcome"], "fail");
+  EXPECT_GT(json["cells"][0]["light_kept"], json["cells"][1]["light_kept"]);
+  EXPECT_GT(json["cells"][0]["price"], 0);
+  EXPECT_EQ(json["cells"][1]["price"], 0);
 }
 
 }  // namespace

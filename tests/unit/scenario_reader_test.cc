@@ -204,7 +204,7 @@ TEST(ScenarioOverrides, ProblemsNameTheOverride) {
       {"=3",
        "unknown key \"\" in the scenario; its keys: name, situation, expectation, why, seed, "
        "repeat, window, occupancy_interval, contention, guest, fixture, job, phase, assert, "
-       "compare"},
+       "compare, axis"},
       {"seed=99999999999999999999", "seed: \"99999999999999999999\" is too large for 64 bits"},
       {"assert.share.min=0.7", "share: min is above max"},
       {"assert.share.max=150%", "max is a number, not a percentage: write 1.5"},

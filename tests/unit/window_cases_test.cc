@@ -405,11 +405,56 @@ max = 600
 )");
   const OpenLoopRecord& open = *ran.Job("alone", "a").open_loop;
   EXPECT_EQ(open.due, 10'000u);
+  EXPECT_NEAR(static_cast<double>(open.late), 10'000, 2);
   EXPECT_NEAR(static_cast<double>(open.backlog_at_close), 5500, 5);
+  EXPECT_EQ(open.backlog_max, open.backlog_at_close);
   EXPECT_EQ(open.behind_ns, 0);
   EXPECT_EQ(ran.judgement.verdicts.at(0).outcome, Outcome::kPass) << ran.judgement.verdicts[0].why;
   ASSERT_EQ(ran.judgement.warnings.size(), 1u);
   EXPECT_NE(ran.judgement.warnings[0].find("I/Os due and not begun"), std::string::npos);
+}
+
+// The device stops halfway: those that completed by then were fast, and those that were due from
+// then on are as much a part of the answer.
+TEST(OpenLoop, WhatNeverBeganIsNoReasonToPass) {
+  const auto run = [](const std::string& metric, const std::string& max) {
+    return RunToml(R"(
+[[fixture]]
+name = "disk"
+kind = "sim"
+queues = 1
+service_time = "100us"
+stall_at = "5s"
+stall_for = "20s"
+[[job]]
+name = "a"
+queue = "disk:0"
+rate_iops = 1000
+[[phase]]
+name = "alone"
+jobs = ["a"]
+runtime = "10s"
+[[assert]]
+kind = "bound"
+phase = "alone"
+job = "a"
+metric = ")" + metric +
+                   "\"\nmax = \"" + max + "\"\n");
+  };
+  const auto outcome = [&](const std::string& metric, const std::string& max) {
+    return run(metric, max).judgement.verdicts.at(0).outcome;
+  };
+  EXPECT_EQ(outcome("response_p95", "1ms"), Outcome::kFail);
+  EXPECT_EQ(outcome("response_p95", "1h"), Outcome::kInconclusive);
+  EXPECT_EQ(outcome("response_mean", "1ms"), Outcome::kFail);
+  EXPECT_EQ(outcome("response_max", "1ms"), Outcome::kFail);
+  EXPECT_EQ(outcome("lat_max", "1s"), Outcome::kFail);
+  EXPECT_EQ(outcome("lat_max", "1h"), Outcome::kInconclusive);
+  EXPECT_EQ(outcome("lat_p50", "1ms"), Outcome::kPass);
+  const Ran ran = run("response_p99", "1h");
+  const std::vector<Record> records = {ran.record};
+  const std::string text = TextReport({&ran.scenario, records, &ran.judgement, "", ""}, false);
+  EXPECT_NE(text.find("p99 >= "), std::string::npos) << text;
 }
 
 }  // namespace
