@@ -44,7 +44,7 @@ Fault FaultOfJob(const PhaseRecord& phase, const JobRecord& job) {
   for (const DirectionRecord& direction : job.directions) {
     if (auto fault = FaultOfDirection(job, direction)) return fault;
   }
-  // A wait may have begun before the window and is then counted from its beginning on.
+  // A phase that was broken off has waits, and perhaps no window yet.
   if (job.gap_max_ns < 0 || job.gap_max_ns > phase.window_close_ns) {
     return fmt::format("{} waited {} ns in a phase of {} ns", job.job, job.gap_max_ns,
                        phase.window_close_ns);

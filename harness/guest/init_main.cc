@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/klog.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/syscall.h>
@@ -216,6 +217,15 @@ int64_t NowMs() {
   return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
 }
 
+// Whether the kernel has killed for memory: its log says so. (/proc/vmstat counts it, if at all.)
+bool OutOfMemory() {
+  constexpr int kReadAll = 3;
+  constexpr int kSize = 10;
+  std::string log(static_cast<size_t>(std::max(0, ::klogctl(kSize, nullptr, 0))), '\0');
+  ::klogctl(kReadAll, log.data(), static_cast<int>(log.size()));
+  return log.find("Out of memory: Killed process") != std::string::npos;
+}
+
 // Until the child ends or its time is over. The clock is the guest's: under virtual time a guest
 // that waits for ever gets there in no time at all.
 std::string Supervise(Work& work, const RunConf& conf, const Results& results) {
@@ -242,7 +252,10 @@ std::string Supervise(Work& work, const RunConf& conf, const Results& results) {
     }
   }
   if (!WIFSIGNALED(status)) return fmt::format("exit {}", WEXITSTATUS(status));
-  return fmt::format("signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+  return fmt::format("signal {} ({}){}", WTERMSIG(status), ::strsignal(WTERMSIG(status)),
+                     WTERMSIG(status) == SIGKILL && OutOfMemory()
+                         ? ": the guest ran out of memory; guest.memory gives it more"
+                         : "");
 }
 
 // Where the child hangs is on the console then: the kernel's list of blocked tasks.

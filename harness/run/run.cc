@@ -286,8 +286,8 @@ Result<void> Run::Main() {
   RETURN_IF_ERROR(Require());
   if (sim_ == nullptr) {
     ReadEnvironment(*options_.fs, &record_.environment);
-    AuditHere();
     LetBootWorkEnd();
+    AuditHere();
   }
   NoteClock();
   RETURN_IF_ERROR(SetUp());

@@ -432,16 +432,16 @@ void Reading::CheckAssertionsInScenario() {
   }
 }
 
-}  // namespace
+struct Parsed {
+  Node root;
+  Scenario scenario;
+};
 
-std::string Diagnostic::ToString() const {
-  if (line == 0) return fmt::format("{}: {}", file, message);
-  return fmt::format("{}:{}:{}: {}", file, line, column, message);
-}
-
-tl::expected<Scenario, std::vector<Diagnostic>> ParseScenario(
-    std::string_view toml_text, const std::string& file, const Catalog& catalog,
-    const std::vector<Override>& overrides) {
+// What stands in the file, and not yet what the axes make of it.
+tl::expected<Parsed, std::vector<Diagnostic>> ParseOnce(std::string_view toml_text,
+                                                        const std::string& file,
+                                                        const Catalog& catalog,
+                                                        const std::vector<Override>& overrides) {
   Problems problems(file, overrides);
   tl::expected<Node, SyntaxError> root = ParseDocument(toml_text);
   if (!root) {
@@ -453,7 +453,41 @@ tl::expected<Scenario, std::vector<Diagnostic>> ParseScenario(
   ExpandSweeps(&*root, &problems);
   Scenario scenario = Reading(catalog, *root, phases_complete, &problems).Read();
   if (problems.count() > 0) return tl::unexpected(problems.Take());
-  return scenario;
+  return Parsed{std::move(*root), std::move(scenario)};
+}
+
+}  // namespace
+
+std::string Diagnostic::ToString() const {
+  if (line == 0) return fmt::format("{}: {}", file, message);
+  return fmt::format("{}:{}:{}: {}", file, line, column, message);
+}
+
+tl::expected<Scenario, std::vector<Diagnostic>> ParseScenario(
+    std::string_view toml_text, const std::string& file, const Catalog& catalog,
+    const std::vector<Override>& overrides) {
+  tl::expected<Parsed, std::vector<Diagnostic>> parsed =
+      ParseOnce(toml_text, file, catalog, overrides);
+  if (!parsed) return tl::unexpected(std::move(parsed.error()));
+  Problems problems(file, overrides);
+  for (size_t i = 0; i < parsed->scenario.axes.size(); i++) {
+    const Node& table = parsed->root.Find("axis")->value.items[i];
+    const AxisSpec& axis = parsed->scenario.axes[i];
+    std::set<std::string> reported;  // what is wrong with the key is so with every value
+    for (const std::string& value : axis.values) {
+      std::vector<Override> changed = overrides;
+      changed.push_back(axis.key + "=" + value);
+      const auto cell = ParseOnce(toml_text, file, catalog, changed);
+      if (cell) continue;
+      for (const Diagnostic& diagnostic : cell.error()) {
+        if (!reported.insert(diagnostic.message).second) continue;
+        problems.Add(PlaceOfKey(table, "values"),
+                     fmt::format("{}: {}", changed.back(), diagnostic.message));
+      }
+    }
+  }
+  if (problems.count() > 0) return tl::unexpected(problems.Take());
+  return std::move(parsed->scenario);
 }
 
 tl::expected<Scenario, std::vector<Diagnostic>> ReadScenarioFile(

@@ -118,6 +118,17 @@ TEST_F(GuestBoot, CrashIsReportedNotHung) {
   EXPECT_EQ(outcome.output, "before\n");
 }
 
+TEST_F(GuestBoot, OutOfMemoryIsSaid) {
+  GuestCommand command = Shell(
+      "a=0123456789abcdef; while [ ${#a} -lt 8000000 ]; do a=$a$a; done;"
+      "i=0; while :; do eval \"v$i=\\$a\"; i=$((i+1)); done");
+  command.shape.memory_bytes = 256ull << 20;
+  const auto outcome = RunGuest(command, Options(AnyKernel()));
+  EXPECT_EQ(outcome.status,
+            "signal 9 (Killed): the guest ran out of memory; guest.memory gives it more")
+      << outcome.why;
+}
+
 TEST_F(GuestBoot, EverySmallKernelBoots) {
   if (SmallKernel("stock").empty()) GTEST_SKIP() << "BLKFAIR_TEST_KERNELS names no kernels";
   for (const char* name : {"stock", "nofair", "noacct"}) {

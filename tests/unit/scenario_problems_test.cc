@@ -501,5 +501,37 @@ TEST(ScenarioProblems, SyntaxErrorsHaveTheirPlace) {
   });
 }
 
+TEST(ScenarioProblems, AnAxisThatMakesNoScenarioIsReportedWhereItStands) {
+  const std::string end = "job = \"light\"\nmax = 1.5\n";
+  const auto with = [&](const std::string& key, const std::string& values) {
+    return end + "\n[[axis]]\nkey = \"" + key + "\"\nvalues = " + values + "\n";
+  };
+  Check({
+      {end, with("job.heavy.iodepth", R"(["1", "64"])"), {}},
+      {end,
+       with("job.heavy.iodpeth", R"(["1", "64"])"),
+       {"47:10: job.heavy.iodpeth=1: unknown key \"iodpeth\" in [[job]] of io_uring; did you mean "
+        "\"iodepth\"?"}},
+      {end,
+       with("job.heavy.iodepth", R"(["1", "0"])"),
+       {"47:10: job.heavy.iodepth=0: iodepth must be between 1 and 32768, not 0"}},
+      {end,
+       with("job.hevy.iodepth", R"(["1"])"),
+       {"47:10: job.hevy.iodepth=1: no job \"hevy\"; did you mean \"heavy\"?"}},
+      {end,
+       with("job.heavy.iodepth", "[1]"),
+       {"47:11: values must be a text in quotes, not a whole number"}},
+      {end,
+       "job = \"light\"\nmax = 1.5\n\n[[axis]]\nkye = \"seed\"\n",
+       {"45:1: key is missing (A key of the scenario, written as in --set)",
+        "45:1: values is missing (Its values, each written as in --set)",
+        R"(46:1: unknown key "kye" in [[axis]]; did you mean "key"?)"}},
+      {end,
+       with("job.heavy.iodepth", R"(["1"])") + "\n[[axis]]\nkey = \"job.heavy.iodepth\"\n"
+                                               "values = [\"2\"]\n",
+       {"50:7: there is an axis of \"job.heavy.iodepth\" already"}},
+  });
+}
+
 }  // namespace
 }  // namespace blkfair
