@@ -19,8 +19,9 @@ namespace blkfair {
 
 namespace {
 
-// How late a worker that waits may notice that the window was closed early.
-constexpr int64_t kWakeLimitNs = 50'000'000;
+// How late a worker that waits may notice that the window was closed early. Shorter, a thousand of
+// them would keep a CPU busy with nothing but looking.
+constexpr int64_t kWakeLimitNs = 200'000'000;
 
 int64_t Nanoseconds(const timeval& tv) {
   return static_cast<int64_t>(tv.tv_sec) * 1'000'000'000 + tv.tv_usec * 1000;
