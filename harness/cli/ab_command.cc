@@ -260,7 +260,7 @@ std::string AbCommand::CommandLine(const std::string& scenario) const {
   for (const std::string& kernel : kernels_) command += " --kernel " + ShellQuoted(kernel);
   for (const std::string& text : set_a_) command += " --set-a " + ShellQuoted(text);
   for (const std::string& text : set_b_) command += " --set-b " + ShellQuoted(text);
-  for (const std::string& text : overrides_) command += " --set " + ShellQuoted(text);
+  command += SetOptions(overrides_);
   if (!time_.empty()) command += " --time " + time_;
   command += fmt::format(" --repeat {}", repeats_);
   if (max_repeats_ > 0) command += fmt::format(" --max-repeat {}", max_repeats_);

@@ -153,7 +153,7 @@ Result<std::vector<Record>> BisectCommand::RunAll(const LoadedScenario& loaded,
   folder.repeat_command =
       fmt::format("blkfair run {} --kernel {} --time {} --set repeat={}", ShellQuoted(loaded.path),
                   ShellQuoted(kernel.asked), time_, loaded.scenario.repeat);
-  for (const std::string& text : overrides_) folder.repeat_command += " --set " + ShellQuoted(text);
+  folder.repeat_command += SetOptions(overrides_);
   for (std::optional<Result<Execution>>& execution : ExecuteAll(tasks, progress_.get(), nullptr)) {
     if (!execution) continue;
     if (!*execution) return Fail(execution->error());

@@ -39,15 +39,6 @@ Result<Scenario> ScenarioOf(const ResultFolder& folder, const std::vector<std::s
   return StoredScenario(first, overrides);
 }
 
-// By other bounds than the run's own only `judge` itself comes to the same verdict again.
-std::string JudgeCommand(const std::string& path, const std::vector<std::string>& overrides) {
-  std::string command = "blkfair judge " + ShellQuoted(path);
-  for (const std::string& override_text : overrides) {
-    command += " --set " + ShellQuoted(override_text);
-  }
-  return command;
-}
-
 // `judge` and `show`: read a result folder, judge it, report it. `show` exits 0 whatever the
 // verdict.
 class StoredCommand final : public Command {
@@ -91,8 +82,10 @@ class StoredCommand final : public Command {
     input.scenario = &scenario;
     input.records = folder.records;
     input.judgement = &judgement;
-    input.repeat_command =
-        overrides_.empty() ? folder.repeat_command : JudgeCommand(path, overrides_);
+    // By other bounds than the run's own only `judge` itself comes to the same verdict again.
+    input.repeat_command = overrides_.empty()
+                               ? folder.repeat_command
+                               : "blkfair judge " + ShellQuoted(path) + SetOptions(overrides_);
     input.results_folder = path;
     return output_.Add(input).exit_code;
   }

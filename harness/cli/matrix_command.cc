@@ -240,7 +240,7 @@ std::string MatrixCommand::CellCommand(const Cell& cell) const {
   if (!IsSimulated(cell.loaded.scenario)) {
     command += fmt::format(" --kernel {} --time {}", ShellQuoted(cell.kernel), time_);
   }
-  for (const std::string& text : cell.overrides) command += " --set " + ShellQuoted(text);
+  command += SetOptions(cell.overrides);
   return command;
 }
 
@@ -249,7 +249,7 @@ std::string MatrixCommand::CommandLine() const {
       fmt::format("{} matrix {}", ShellQuoted(program_invocation_name), ShellQuoted(scenario_));
   for (const std::string& text : axis_texts_) command += " --axis " + ShellQuoted(text);
   for (const std::string& kernel : kernels_) command += " --kernel " + ShellQuoted(kernel);
-  for (const std::string& text : overrides_) command += " --set " + ShellQuoted(text);
+  command += SetOptions(overrides_);
   return command + " --time " + time_;
 }
 

@@ -122,7 +122,7 @@ std::string RunCommand::RepeatCommand(const LoadedScenario& loaded) const {
     command += fmt::format(" --kernel {}", ShellQuoted(Kernel()));
     if (!time_.empty()) command += " --time " + time_;
   }
-  for (const std::string& text : Overrides()) command += " --set " + ShellQuoted(text);
+  command += SetOptions(Overrides());
   for (const std::string& device : destroy_) command += " --destroy " + ShellQuoted(device);
   if (only_repeat_ > 0) command += fmt::format(" --only-repeat {}", only_repeat_);
   return command;

@@ -19,4 +19,10 @@ std::string ShellQuoted(std::string_view word) {
   return quoted + "'";
 }
 
+std::string SetOptions(std::span<const std::string> overrides) {
+  std::string options;
+  for (const std::string& text : overrides) options += " --set " + ShellQuoted(text);
+  return options;
+}
+
 }  // namespace blkfair
